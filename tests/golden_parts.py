@@ -47,6 +47,7 @@ from worldwise.records import parse as record
 from worldwise.records import trace
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
+from worldwise.targets.inputs import boot_words
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
@@ -119,9 +120,9 @@ class Recipes:
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
-            return " ".join(target._arguments(case))
+            return " ".join(target.arguments(case.core, boot_words(case)))
         assert isinstance(target, OpteeMachineTarget)
-        return " ".join(target._arguments(case, 0, target._beside(case) is not None))
+        return " ".join(target.arguments(boot_words(case), 0, target._beside(case) is not None))
 
     def lines(self, cases: Iterable[Case]) -> Iterator[str]:
         """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""

@@ -19,6 +19,7 @@
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "blocks.h"
+#include "calls.h"
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
@@ -62,10 +63,10 @@ void follow_start(const struct followed *what)
 /* A block, or a part of one, was executed. Linux: what was before the first reading is of no pass. */
 static void account(struct flat_block *block)
 {
-	if (!passes_are_open())
+	if (!passes_are_open() && !calls_have_begun())
 		return;
 	counts_add(stack_node(), &block->block, lost_depth);
-	if (followed.micro && !exception)
+	if (followed.micro && !exception && !calls_are_passes())
 		peak_add(block);
 }
 
@@ -182,6 +183,8 @@ static void change_exception(const struct flat_block *from, uint64_t to, unsigne
 	} else if (!exception) {
 		step(&from->block, back);
 	}
+	if (calls_are_passes())
+		calls_exception(exception, number);
 	exception = number;
 	if (number)
 		push_exception("irq", back, to);
@@ -323,6 +326,27 @@ static void begin_program(uint64_t pc)
 	scoreboard->active = 1;
 }
 
+/* Begins the pass around all, and ends and begins calls. */
+static void look_for_calls(const struct flat_block *to)
+{
+	if (!calls_have_begun())
+		calls_begin(to->block.pc);
+	if (calls_look(to->block.pc, exception)) {
+		previous = NULL;
+		followed.end_machine();
+	}
+}
+
+void follow_finish(void)
+{
+	if (!calls_are_passes())
+		return;
+	/* The call of semihosting that ends the machine is the last instruction of its block. */
+	if (previous && !scoreboard->open)
+		account(previous);
+	calls_finish();
+}
+
 /* Mode stack: a block is about to be executed. */
 static void on_block(unsigned int processor, void *data)
 {
@@ -339,7 +363,9 @@ static void on_block(unsigned int processor, void *data)
 		else
 			follow_linux(previous, to, !scoreboard->open);
 	}
-	if (followed.micro && !exception)
+	if (calls_are_passes())
+		look_for_calls(to);
+	else if (followed.micro && !exception)
 		peak_look(to->block.pc);
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
 		flat_witness_look(passes_open(), to->block.pc);
@@ -453,7 +479,7 @@ static void watch_instructions(struct qemu_plugin_tb *translation)
 
 static void watch_stack(struct qemu_plugin_tb *translation, struct flat_block *block)
 {
-	if (block->block.pc == followed.start && !followed.micro)
+	if (calls_are_passes() || (block->block.pc == followed.start && !followed.micro))
 		qemu_plugin_register_vcpu_tb_exec_cb(translation, on_block, QEMU_PLUGIN_CB_R_REGS, block);
 	else
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(translation, on_block, QEMU_PLUGIN_CB_R_REGS,
@@ -483,5 +509,6 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last, QEMU_PLUGIN_INLINE_ADD_U64, scoreboard_count,
 								    block->block.instructions);
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last, QEMU_PLUGIN_INLINE_STORE_U64, scoreboard_open, 0);
-	watch_instructions(translation);
+	if (!calls_are_passes())
+		watch_instructions(translation);
 }

@@ -15,10 +15,14 @@ struct followed {
 	uint64_t start;   /* Linux: the function at which the program begins to be followed */
 	uint64_t kernel;  /* Linux: what stands from that address on is the kernel */
 	bool stores;      /* micro: see how low the stack is written */
+	void (*end_machine)(void); /* micro: leaves QEMU, where the machine is to end before its program does */
 };
 
 /* Before any translation. `what` is copied. */
 void follow_start(const struct followed *what);
+
+/* The machine ends: counts what was executed last, and ends the calls that are open. */
+void follow_finish(void);
 
 /* QEMU calls it for each block it translates. */
 void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation);

@@ -6,6 +6,9 @@
  *   mode=count|stack   count instructions alone, or attribute them to stacks
  *   out=FILE           where records go
  *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
+ *   call=ADDRESS       a microcontroller: the calls of the function there are passes; can be given again (mode stack)
+ *   until=ADDRESS      besides, the machine ends when the function there is called
+ *   limit=N            or after N instructions
  *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs
  *   stores=yes         besides, see how low the stack is written
  *   start=ADDRESS      a program of Linux that begins with the function there; readings are MRCs of PMCCNTR, and each
@@ -18,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <qemu-plugin.h>
 
@@ -28,6 +32,7 @@
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "blocks.h"
+#include "calls.h"
 #include "follow.h"
 #include "passes.h"
 #include "processor.h"
@@ -39,6 +44,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
 struct arguments arguments = { .max_events = DEFAULT_EVENTS };
 static struct followed followed;
+static uint64_t until, limit;
 
 /* Of ../worldwise/cycles.h: no models run. */
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
@@ -60,16 +66,30 @@ static void on_processor(qemu_plugin_id_t id, unsigned int processor)
 	running = context_of(0, false, 0);
 }
 
-static void on_exit(qemu_plugin_id_t id, void *data)
+static void write_end(void)
 {
-	struct json_object *record = record_new("end");
+	struct json_object *record;
 
-	(void)id;
-	(void)data;
-	record_number(record, "passes", passes_count());
+	follow_finish();
+	record = record_new("end");
+	record_number(record, "passes", calls_are_passes() ? calls_count() : passes_count());
 	record_number(record, "frames", nodes_made());
 	record_number(record, "blocks", blocks_written());
 	trace_close(record);
+}
+
+static void on_exit(qemu_plugin_id_t id, void *data)
+{
+	(void)id;
+	(void)data;
+	write_end();
+}
+
+/* The guest has no part in this end: QEMU is left at once. */
+static void end_machine(void)
+{
+	write_end();
+	_exit(0);
 }
 
 static void write_start(void)
@@ -95,6 +115,8 @@ static bool read_number(const char *value, uint64_t *number)
 
 static bool read_argument(const char *argument)
 {
+	uint64_t number;
+
 	if (!strcmp(argument, "mode=stack"))
 		return arguments.stack_mode = true;
 	if (!strcmp(argument, "mode=count"))
@@ -107,6 +129,14 @@ static bool read_argument(const char *argument)
 		return functions_read(argument + 10);
 	if (!strncmp(argument, "counter=", 8))
 		return followed.micro = read_number(argument + 8, &followed.counter);
+	if (!strncmp(argument, "call=", 5)) {
+		followed.micro = true;
+		return read_number(argument + 5, &number) && calls_add(number);
+	}
+	if (!strncmp(argument, "until=", 6))
+		return read_number(argument + 6, &until);
+	if (!strncmp(argument, "limit=", 6))
+		return read_number(argument + 6, &limit);
 	if (!strncmp(argument, "start=", 6))
 		return read_number(argument + 6, &followed.start);
 	if (!strncmp(argument, "kernel=", 7))
@@ -134,6 +164,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	tree_start();
 	counts_start();
 	passes_start(followed.micro);
+	calls_end_at(until, limit);
+	followed.end_machine = end_machine;
 	follow_start(&followed);
 	write_start();
 

@@ -110,6 +110,11 @@ uint32_t flat_processor_link(void)
 	return flat_processor_register(LR);
 }
 
+uint32_t flat_processor_process_stack(void)
+{
+	return read_register(registers.psp);
+}
+
 bool flat_processor_thumb(void)
 {
 	return read_register(registers.status) & THUMB_STATE;

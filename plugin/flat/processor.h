@@ -20,6 +20,8 @@ uint32_t flat_processor_register(unsigned int number);
 const GByteArray *flat_processor_memory(uint32_t address, size_t bytes);
 uint32_t flat_processor_stack(void);
 uint32_t flat_processor_link(void);
+/* M profile: the process stack pointer, whichever is in use. */
+uint32_t flat_processor_process_stack(void);
 /* Whether it executes T32. */
 bool flat_processor_thumb(void);
 /* M profile: the number of the exception whose handler runs, 0 for none. */

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <glib.h>
+
 #include "cycles.h"
 #include "functions.h"
 #include "trace.h"
 
 #define DEFAULT_EVENTS 200000
+/* Functions whose calls are regions. */
+#define MAX_CALLS 4096
 
 struct arguments arguments = { .max_events = DEFAULT_EVENTS };
 
@@ -35,6 +39,7 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		{ "task-switch", &arguments.task_switch },     { "thread-suspend", &arguments.thread_suspend },
 		{ "thread-resume", &arguments.thread_resume }, { "witness", &arguments.witness },
 		{ "events", &arguments.max_events },           { "passes", &arguments.passes },
+		{ "entry", &arguments.entry },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -46,6 +51,18 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		}
 	}
 	return false;
+}
+
+static bool add_call(const char *value)
+{
+	char *rest;
+
+	if (arguments.calls_count == MAX_CALLS)
+		return false;
+	if (!arguments.calls)
+		arguments.calls = g_new(uint64_t, MAX_CALLS);
+	arguments.calls[arguments.calls_count++] = strtoull(value, &rest, 0);
+	return *value && !*rest;
 }
 
 static bool read_argument(const char *argument)
@@ -73,6 +90,8 @@ static bool read_argument(const char *argument)
 	}
 	if (is_key(argument, length, "core"))
 		return cycles_add_core(value);
+	if (is_key(argument, length, "call"))
+		return add_call(value);
 	return read_number(argument, length, value);
 }
 
@@ -89,6 +108,8 @@ void arguments_usage(void)
 		"stack)\n"
 		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
 		"  monitor=no            the machine has no EL3\n"
+		"  call=ADDRESS          the calls of the function there are regions; can be given again (mode stack)\n"
+		"  entry=ADDRESS         where the program that has these functions begins\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
@@ -104,6 +125,10 @@ bool arguments_read(int count, char **texts)
 			fprintf(stderr, "worldwise plugin: %s is not understood, or cannot be done\n", texts[i]);
 			return false;
 		}
+	}
+	if (arguments.calls_count && !(arguments.stack_mode && arguments.entry)) {
+		fprintf(stderr, "worldwise plugin: call=ADDRESS needs mode=stack and entry=ADDRESS\n");
+		return false;
 	}
 	return true;
 }

@@ -16,6 +16,9 @@ struct arguments {
 	uint64_t witness;        /* instructions between two samples of the stack in memory; 0 for none */
 	uint64_t max_events;     /* recorded of one outermost pass at most */
 	uint64_t passes;         /* of a mark that are followed; 0 for all */
+	uint64_t entry;          /* where the program whose calls are regions begins, in user space; 0 for none */
+	uint64_t *calls;         /* its functions whose calls are regions */
+	unsigned int calls_count;
 };
 
 /* Does not change once arguments_read() has returned. */

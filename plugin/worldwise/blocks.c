@@ -94,6 +94,15 @@ static enum hook hook_at(uint64_t address)
 	return HOOK_NONE;
 }
 
+/* 1 + the number of the function there whose calls are regions; 0 if there is none. */
+static unsigned int call_at(uint64_t address)
+{
+	for (unsigned int i = 0; i < arguments.calls_count; i++)
+		if (arguments.calls[i] == address)
+			return i + 1;
+	return 0;
+}
+
 /* Reads a block's code, and where in it a region begins. Returns its last instruction. */
 static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *translation)
 {
@@ -133,6 +142,8 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	}
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
+	block.call = call_at(block.pc);
+	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);
 	g_free(block.code);
 	return kept;

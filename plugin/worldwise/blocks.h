@@ -32,6 +32,8 @@ struct block {
 	enum flow flow; /* behind its last instruction */
 	enum vector_state vector;
 	enum hook hook;
+	unsigned int call;     /* 1 + the number of the function that begins here and whose calls are regions; else 0 */
+	bool enters;           /* begins where the program that has these functions begins */
 	bool reads;            /* is one mrs of the counter */
 	bool ends;             /* is one, and the mark at which a region ends follows it */
 	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */

@@ -173,6 +173,8 @@ static void on_block(unsigned int processor, void *data)
 	}
 	cycles_begin_block();
 	regions_at(to);
+	if (arguments.calls_count && regions_are_open())
+		regions_calls_at(to);
 	previous = regions_are_open() ? to : NULL;
 	scoreboard->open = 1;
 }

@@ -16,6 +16,8 @@
 static struct {
 	struct qemu_plugin_register *x[31];
 	struct qemu_plugin_register *cpsr;
+	struct qemu_plugin_register *sp;
+	struct qemu_plugin_register *tpidr;
 	/* By exception level; NULL for those that are not read. */
 	struct qemu_plugin_register *elr[4];
 	struct qemu_plugin_register *esr[4];
@@ -56,6 +58,10 @@ void processor_start(void)
 	for (unsigned int i = 0; i <= 30; i++)
 		registers.x[i] = find_numbered(list, "x", i);
 	registers.cpsr = find_register(list, "cpsr");
+	if (arguments.calls_count) {
+		registers.sp = find_register(list, "sp");
+		registers.tpidr = find_register(list, "TPIDR_EL0");
+	}
 	/* A machine without EL3 has no secure world either. */
 	for (unsigned int el = 1; el <= (arguments.no_monitor ? 1 : 3); el += 2) {
 		registers.elr[el] = find_numbered(list, "ELR_EL", el);
@@ -95,6 +101,16 @@ static unsigned int el_of(uint64_t state)
 uint64_t processor_x(unsigned int number)
 {
 	return read_register(registers.x[number]);
+}
+
+uint64_t processor_sp(void)
+{
+	return read_register(registers.sp);
+}
+
+uint64_t processor_thread(void)
+{
+	return read_register(registers.tpidr);
 }
 
 unsigned int processor_el(void)

@@ -17,6 +17,9 @@ void processor_start(void);
 
 /* x0 to x30. */
 uint64_t processor_x(unsigned int number);
+/* The stack pointer, and the thread of user space that runs: its TPIDR_EL0. Only where calls are regions. */
+uint64_t processor_sp(void);
+uint64_t processor_thread(void);
 /* The exception level: 0 to 3. */
 unsigned int processor_el(void);
 /* Whether the levels below EL3 are the secure world's: as EL3 has set it. */

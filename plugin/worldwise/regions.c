@@ -2,6 +2,7 @@
 #include "regions.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include <glib.h>
 
@@ -16,7 +17,17 @@
 #include "trace.h"
 #include "witness.h"
 
-#define MAX_NESTED 8
+#define MAX_NESTED 64
+
+/* System calls of Linux on AArch64 that end a thread and a process, and the class of exceptions that they are. */
+#define SYSCALL_EXIT 93
+#define SYSCALL_EXIT_GROUP 94
+#define SYSCALL_NUMBER_IN 8
+#define CLASS_SVC 0x15u
+#define LINK 30
+
+/* Arguments of a call that are recorded. */
+#define CALL_ARGUMENTS 4
 
 struct pass {
 	uint32_t id;
@@ -29,6 +40,16 @@ struct pass {
 	struct node *node;
 	uint64_t lost_before;
 	struct sampling sampling;
+	/* Of a call alone. */
+	unsigned int call;    /* 1 + the number of its function; 0 for a mark */
+	uint64_t back;        /* where it returns to, */
+	uint64_t sp;          /* with this stack pointer, */
+	uint64_t thread;      /* in this thread of the program */
+	uint64_t recursions;  /* calls of the same function within it, which are no passes of their own */
+	uint64_t given[CALL_ARGUMENTS];
+	struct node *outside; /* the node that it returns to */
+	const char *how;      /* it ended; NULL for a mark */
+	uint64_t result;
 };
 
 /* A pass that was left, but for the counter's value at its end. */
@@ -49,6 +70,9 @@ static uint32_t last_id;
 
 static uint64_t begins_at; /* the mrs of a mark that was passed; 0 if that was executed */
 static uint64_t mark;      /* and the address of the mark */
+
+size_t open_calls;
+static uint64_t own_space; /* the translation table of the program whose calls are regions; 0 until it begins */
 
 uint64_t reading_at;
 static unsigned int reading_in; /* the x register it is in */
@@ -76,6 +100,7 @@ static bool begin_outermost(uint64_t pc)
 		cycles_forget();
 	tasks_forget();
 	threads_forget();
+	own_space = 0;
 	running = context_of(processor_el(), processor_secure(), 0);
 	stack_begin(mark, pc);
 	scoreboard->active = 1;
@@ -131,6 +156,19 @@ static void end_pass(void)
 	}
 }
 
+static void write_call(struct json_object *record, const struct pass *pass)
+{
+	struct json_object *given = json_object_new_array();
+
+	for (unsigned int i = 0; i < CALL_ARGUMENTS; i++)
+		json_object_array_add(given, json_object_new_uint64(pass->given[i]));
+	record_number(record, "call", pass->call);
+	record_text(record, "how", pass->how);
+	record_number(record, "recursions", pass->recursions);
+	record_value(record, "given", given);
+	record_number(record, "result", pass->result);
+}
+
 static void write_ended(uint64_t end)
 {
 	struct json_object *record;
@@ -148,6 +186,8 @@ static void write_ended(uint64_t end)
 	record_number(record, "lost", ended.lost);
 	record_number(record, "depth", ended.depth);
 	record_flag(record, "closed", ended.closed);
+	if (ended.pass.call)
+		write_call(record, &ended.pass);
 	record_number(record, "events", ended.events.written);
 	record_number(record, "events_dropped", ended.events.dropped);
 	record_write(record);
@@ -162,6 +202,139 @@ void regions_take_reading(void)
 		write_ended(value);
 	else if (nested)
 		passes[nested - 1].begin = value;
+}
+
+/* Ends the innermost pass, which is a call. The counter is what it would be if the program read it now. */
+static void end_call(const char *how)
+{
+	struct pass *pass = &passes[nested - 1];
+	bool returned = !strcmp(how, "returned");
+
+	pass->how = how;
+	pass->result = returned ? processor_x(0) : 0;
+	end_pass();
+	/* Its own frame is gone. */
+	ended.closed = !returned || (ended.depth == ended.pass.depth - 1 && stack_node() == ended.pass.outside);
+	open_calls--;
+	write_ended(ended.pass.begin + ended.instructions);
+}
+
+static bool in_own_program(void)
+{
+	return own_space && !processor_el() && !processor_secure() && processor_user_space() == own_space;
+}
+
+void regions_enter(void)
+{
+	if (!own_space && !processor_el() && !processor_secure())
+		own_space = processor_user_space();
+}
+
+/*
+ * Ends the calls that were left without a return, as longjmp does: a function is entered where their stack was. One that
+ * jumps to another function as its last act is not left: its frame is still there.
+ */
+static void leave_calls(uint64_t thread)
+{
+	uint64_t sp = processor_sp();
+	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+
+	while (nested && passes[nested - 1].call && passes[nested - 1].thread == thread && sp >= passes[nested - 1].sp &&
+	       passes[nested - 1].id != here)
+		end_call("left");
+}
+
+void regions_call(const struct block *to)
+{
+	struct pass *pass;
+	uint64_t thread;
+
+	if (!in_own_program())
+		return;
+	thread = processor_thread();
+	leave_calls(thread);
+	for (size_t i = nested; i-- > 0 && passes[i].call;) {
+		if (passes[i].thread != thread) {
+			trace_give_up("two threads of the program are in regions at the same time", to->pc);
+			return;
+		}
+		if (passes[i].call == to->call) {
+			passes[i].recursions++;
+			return;
+		}
+	}
+	if (nested == MAX_NESTED) {
+		trace_give_up("calls that are regions stand in one another too deeply", to->pc);
+		return;
+	}
+	mark = to->pc;
+	begin_pass(to->pc);
+	open_calls++;
+	shadow.frames[shadow.depth - 1].pass = passes[nested - 1].id;
+	pass = &passes[nested - 1];
+	pass->begin = passes[0].begin + pass->at;
+	pass->call = to->call;
+	pass->back = processor_x(LINK);
+	pass->sp = processor_sp();
+	pass->thread = thread;
+	pass->outside = shadow.frames[shadow.depth - 1].outside;
+	for (unsigned int i = 0; i < CALL_ARGUMENTS; i++)
+		pass->given[i] = processor_x(i);
+}
+
+/* The program ends, or one thread of it: no call of it returns any more. */
+static void look_for_exit(void)
+{
+	uint64_t number;
+
+	if (processor_el() != 1 || processor_secure() || processor_exception_class() != CLASS_SVC ||
+	    processor_user_space() != own_space)
+		return;
+	number = processor_x(SYSCALL_NUMBER_IN);
+	if (number != SYSCALL_EXIT_GROUP && (number != SYSCALL_EXIT || processor_thread() != passes[nested - 1].thread))
+		return;
+	while (nested && passes[nested - 1].call)
+		end_call("exit");
+}
+
+/* The innermost open call that returns to `pc` with the stack pointer `sp`, counted from 1; 0 if none does. */
+static size_t returning(uint64_t pc, uint64_t sp)
+{
+	size_t found = nested;
+
+	while (found > 0 && passes[found - 1].call && (passes[found - 1].back != pc || passes[found - 1].sp != sp))
+		found--;
+	return found && passes[found - 1].call ? found : 0;
+}
+
+/* Whether an open call returns to `pc`, whatever the stack pointer is. */
+static bool is_awaited(uint64_t pc)
+{
+	for (size_t i = nested; i-- > 0 && passes[i].call;)
+		if (passes[i].back == pc)
+			return true;
+	return false;
+}
+
+void regions_look_for_return(struct block *to)
+{
+	uint64_t sp;
+	size_t found;
+
+	if (block_is_vector(to)) {
+		look_for_exit();
+		return;
+	}
+	if (!is_awaited(to->pc) || !in_own_program())
+		return;
+	sp = processor_sp();
+	/* More than one: a function that jumped to another as its last act. */
+	while ((found = returning(to->pc, sp))) {
+		/* What it called and did not return was left, as longjmp does. */
+		while (nested > found)
+			end_call("left");
+		end_call("returned");
+	}
 }
 
 /* The mrs `read` was reached: its value is wanted. */
@@ -184,6 +357,8 @@ void regions_mark(const struct block *to)
 		begin_pass(to->pc);
 		want_reading(to, false);
 	} else if (to->ends && nested) {
+		while (passes[nested - 1].call)
+			end_call("ended");
 		end_pass();
 		want_reading(to, true);
 	}

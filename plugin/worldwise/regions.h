@@ -5,11 +5,14 @@
  * A region begins and ends at marks of the measured program (guest/bench/region.h): `hint #96; isb; mrs Xt, counter`
  * and `isb; mrs Xt, counter; hint #97`. The instructions from the first mrs (inclusive) to the second (exclusive) are
  * the region's: under icount as many as the difference of the two readings, which are recorded beside the count.
+ *
+ * Besides, the calls of some functions are regions (call=ADDRESS): of a program that has no marks, and runs between two.
  */
 #ifndef WORLDWISE_REGIONS_H
 #define WORLDWISE_REGIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "blocks.h"
@@ -43,6 +46,25 @@ static inline void regions_at(const struct block *to)
 {
 	if (to->begins_at || to->reads)
 		regions_mark(to);
+}
+
+/* The rest of regions_calls_at(). */
+void regions_call(const struct block *to);
+void regions_look_for_return(struct block *to);
+void regions_enter(void);
+
+/* How many passes that are calls are open. */
+extern size_t open_calls;
+
+/* The same block, behind regions_at(): ends the calls that return to it, and begins the one that it is the first of. */
+static inline void regions_calls_at(struct block *to)
+{
+	if (open_calls)
+		regions_look_for_return(to);
+	if (to->enters)
+		regions_enter();
+	if (to->call)
+		regions_call(to);
 }
 
 /* How many passes have begun. */

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli import what
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
@@ -80,6 +81,22 @@ class _Call:
     seed: int
     seeds: int
     as_shipped: bool
+    program: Path | None
+    ta: Path | None
+    client: Path | None
+    log_level: int | None
+    firmware: Path | None
+    machine: str
+    until: str | None
+    instructions: int | None
+    regions: tuple[str, ...]
+    repeat: int
+    packages: tuple[str, ...]
+    libraries: tuple[Path, ...]
+    files: tuple[Path, ...]
+    input_file: Path | None
+    name: str | None
+    arguments: tuple[str, ...]
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -97,12 +114,26 @@ _RARE = {
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
+    "Your own code": (
+        "log_level",
+        "machine",
+        "until",
+        "instructions",
+        "repeat",
+        "packages",
+        "libraries",
+        "files",
+        "input_file",
+        "name",
+    ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
 
 @click.command(cls=Command, rare=_RARE)
 @click.argument("suite", default="attestation")
+@click.argument("arguments", nargs=-1, metavar="[-- ARGUMENTS]", type=click.UNPROCESSED)
+@what.own_options
 @click.option(
     "--variant",
     "variants",
@@ -275,6 +306,7 @@ def run(**typed: Any) -> int:
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run --budget 5ms@2GHz --format json --output result.json
+      worldwise run --program ./signer --region crypto_sign -- message.bin
 
     \f
     The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
@@ -290,6 +322,9 @@ def run(**typed: Any) -> int:
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
     call = _Call(**typed)
+    kind = what.chosen()
+    if kind is not what.SUITE:
+        return _own(call)
     if call.suite == _VALIDATION:
         return _validation(call)
     if call.resume:
@@ -319,6 +354,44 @@ def run(**typed: Any) -> int:
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
     return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
+
+
+def _own(call: _Call) -> int:
+    """A program or an application of the user's own. Raises WorldwiseError."""
+    if call.output:
+        check_output(call.output)
+    if call.budget:
+        raise click.UsageError("--budget judges operations of a suite; of your own code `worldwise predict` judges one")
+    from worldwise.cli.code import OwnCall, measure_firmware, measure_own
+    from worldwise.cli.report import Wanted as Shown
+    from worldwise.run.code.order import Wanted
+
+    shown = Shown(call.form, call.output, None, call.full)
+    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.ta, call.log_level)
+    if call.firmware:
+        from worldwise.run.code.firmware import WantedFirmware
+
+        firmware = WantedFirmware(
+            call.firmware, call.machine, call.regions, call.until or "", call.instructions or 0, call.name or ""
+        )
+        return measure_firmware(firmware, own_call, shown)
+    # What stands where a suite does is the first of the program's arguments.
+    arguments = (*(() if _is_default("suite") else (call.suite,)), *call.arguments)
+    program = call.program or call.client
+    if program is None or bool(call.ta) != bool(call.client):
+        raise click.UsageError("an OP-TEE application is its TA and its client: --ta and --client name both")
+    wanted = Wanted(
+        program,
+        arguments,
+        call.regions,
+        call.repeat,
+        call.packages,
+        call.libraries,
+        call.files,
+        call.input_file,
+        call.name or "",
+    )
+    return measure_own(wanted, own_call, shown)
 
 
 def _order(call: _Call) -> tuple["Order", Budget | None]:

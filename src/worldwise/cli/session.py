@@ -2,7 +2,7 @@
 """Measuring for `worldwise run`: the lab, the builds, the run's folder, and the result."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from worldwise.cli.progress import Display
 from worldwise.cli.report import Wanted, show
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
-from worldwise.libraries.own import Own
+from worldwise.libraries.own import Brought
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
@@ -71,7 +71,7 @@ class Order:
     unavailable: Sequence[Unavailable]
     samples: int | None
     budget: Budget | None
-    brought: Sequence[Own]
+    brought: Sequence[Brought]
     runs: Path
     old: Run | None
     verify: bool
@@ -80,8 +80,8 @@ class Order:
     away: Away | None = None
 
 
-def measure(order: Order, options: Options, wanted: Wanted) -> int:
-    """Measure and print. Returns the exit status. Raises WorldwiseError."""
+def measure(order: Order, options: Options, wanted: Wanted, screen: Callable[[Run, Wanted], int] = show) -> int:
+    """Measure and print, by `screen`. Returns the exit status. Raises WorldwiseError."""
     if order.away:
         require_dask()
     times = 2 if order.verify else 1
@@ -99,7 +99,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         predict_run(made[0], order.cores, display, options.machines)
     elif not options.remote:
         wanted = replace(wanted, times=lambda reading: _first_times(made[0], reading, display))
-    status = show(made[0], wanted)
+    status = screen(made[0], wanted)
     if order.verify:
         _verify(made[0], made[1], display)
     return status

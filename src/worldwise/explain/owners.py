@@ -89,12 +89,16 @@ class Explainer:
                     f"went from {one.begin} to {one.end}, which is {one.end - one.begin}",
                     "was the processor idle? virtual time goes on then without instructions",
                 )
-            if closed and not one.closed:
+            if closed and not one.closed and self._must_close(one):
                 raise WorldwiseError(
                     f"{self.case.id}: the region at {one.mark:#x} ended with another stack than it began with: "
                     f"{one.depth} frames"
                 )
         return len(self.trace.passes)
+
+    def _must_close(self, _of: Pass) -> bool:
+        """Whether a pass must end on the stack on which it began."""
+        return True
 
     def _unseen(self, of: Pass) -> int:
         """The most instructions that a region's counter can leave out: for the cycle counter, the monitor's.
@@ -283,7 +287,7 @@ class Explainer:
                 self._contexts[number] = Level("normal", 0, self._process(context, executed[number]))
             else:
                 self._contexts[number] = Level("normal", 1)
-            if not context.secure and context.task:
+            if not context.secure and context.task and self._is_other(number):
                 self._others.add(number)
             self.space.locate(
                 self._contexts[number],
@@ -308,6 +312,10 @@ class Explainer:
             yield self._contexts[frame.context], frame.target
             if frame.parent in self.trace.frames:
                 yield self._contexts[self.trace.frames[frame.parent].context], frame.site
+
+    def _is_other(self, _context: int) -> bool:
+        """Whether a task that is not the region's own is another process."""
+        return True
 
     def _process(self, context: Context, executed: Mapping[int, bytes]) -> str:
         """The process whose code a task executed."""

@@ -18,4 +18,5 @@ FAMILIES = (
     "pqc",
     "hardclock",
     "tzm",
+    "own",
 )

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.sandbox.identity import confinement, require_confinement
-from worldwise.libraries import portable
+from worldwise.libraries import own_code, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.own_folder import copy_folder, digest_of
 from worldwise.libraries.own_manifest import check_manifest
@@ -25,6 +26,21 @@ from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
 _SAYS = "worldwise: "
 # The name of a copy in the cache: that of the library, and the beginning of its digest.
 _COPY = re.compile(r"[a-z0-9-]{1,64}-[0-9a-f]{12}")
+
+
+class Brought(Protocol):
+    """What a user brings to a run: a library or own code. A run keeps these of it; `origin` is for messages."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def files(self) -> Mapping[str, str]: ...
+    @property
+    def origin(self) -> Path: ...
 
 
 @dataclass(frozen=True)
@@ -115,10 +131,19 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
     """
     store = (cache or paths.cache_directory()) / "own"
     added: list[Own] = []
+    codes: list[str] = []
     try:
         for name, digest in recorded.items():
             copy = store / f"{name}-{digest[:12]}"
             if name in _brought or not _COPY.fullmatch(copy.name) or copy.parent != store or not copy.is_dir():
+                continue
+            if own_code.is_code(copy):
+                code = own_code.load(copy)
+                if (code.name, code.digest) != (name, digest):
+                    raise WorldwiseError(f"{copy}: is not the code '{name}' that was measured", "clean the cache")
+                if not own_code.is_known(name):
+                    own_code.add(code)
+                    codes.append(name)
                 continue
             (own,) = bring([copy], cache)
             added.append(own)
@@ -126,14 +151,19 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
                 raise WorldwiseError(f"{copy}: is not the library '{name}' that was measured", "clean the cache")
         yield added
     finally:
+        for name in codes:
+            own_code.remove(name)
         for own in added:
             portable.remove(own.name)
             _brought.pop(own.name, None)
 
 
-def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
+def announce(brought: Iterable[Brought], notify: Callable[[str], None]) -> None:
     """Say which code is about to run and how it is confined: for other users' folders, or as root for all."""
     for own in brought:
+        if not isinstance(own, Own):
+            # Own code is built and run nowhere but on the emulated machine.
+            continue
         with contextlib.suppress(OSError):
             owner = own.origin.stat().st_uid
             if os.geteuid() not in (0, owner):

@@ -43,6 +43,7 @@ _BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elfreadi
 
 _Number = Annotated[int, Field(ge=0, lt=2**66)]
 _Text = Annotated[str, Field(max_length=2**16)]
+_Texts = Annotated[list[_Text], Field(max_length=1000)]
 _Rule = tuple[_Number, int, list[tuple[_Number, int]]]
 
 
@@ -64,6 +65,8 @@ class ReadElf:
 _FORMS: dict[str, TypeAdapter[Any]] = {
     "segments": TypeAdapter(list[tuple[_Number, _Number, _Number, _Number, _Number]]),
     "machine": TypeAdapter(_Text),
+    "program": TypeAdapter(tuple[_Text, _Text, _Number, _Text, _Texts, _Texts]),
+    "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
     "interpreted": TypeAdapter(bool),
     "loaded_bytes": TypeAdapter(_Number),
     "symbol_address": TypeAdapter(_Number | None),

@@ -67,6 +67,33 @@ def interpreted(file: File) -> bool:
     return any(one.header.p_type == "PT_INTERP" for one in file.elf.iter_segments())
 
 
+def program(file: File) -> list[Any]:
+    """What starting it takes: type, processor, entry, its loader, the libraries that it needs, and where they are."""
+    loader, needed, folders = "", [], []
+    for one in file.elf.iter_segments():
+        if one.header.p_type == "PT_INTERP":
+            loader = str(one.get_interp_name())
+        if one.header.p_type == "PT_DYNAMIC":
+            needed = [str(tag.needed) for tag in one.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+            paths = [getattr(tag, "runpath", "") or getattr(tag, "rpath", "") for tag in one.iter_tags()]
+            folders = [folder for path in paths for folder in str(path).split(":") if folder]
+    return [str(file.elf["e_type"]), machine(file), int(file.elf["e_entry"]), loader, needed, folders]
+
+
+def named_functions(file: File) -> list[list[Any]]:
+    """Every name of every function, static ones too: name, address, bytes. A function may have several names."""
+    # On 32-bit Arm the lowest bit marks Thumb code.
+    mark = 1 if file.elf["e_machine"] == "EM_ARM" else 0
+    found = {
+        (str(one.name), int(one["st_value"]) & ~mark, int(one["st_size"]))
+        for section in file.elf.iter_sections()
+        if isinstance(section, SymbolTableSection)
+        for one in section.iter_symbols()
+        if one["st_info"]["type"] == "STT_FUNC" and one["st_shndx"] != "SHN_UNDEF" and one["st_value"] and one.name
+    }
+    return sorted(map(list, found))
+
+
 def loaded_bytes(file: File) -> int:
     """The bytes of a program's code, constants and initial values, without data that begin as zeros."""
     return sum(
@@ -455,7 +482,18 @@ def _source(attributes: Mapping[str, Any]) -> str:
 QUESTIONS: Mapping[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (
-        *(segments, machine, interpreted, loaded_bytes, symbol_address, function_code, places, build_id),
+        *(
+            segments,
+            machine,
+            program,
+            named_functions,
+            interpreted,
+            loaded_bytes,
+            symbol_address,
+            function_code,
+            places,
+            build_id,
+        ),
         *(debugged, address_name, variable, frames, table),
     )
 }

@@ -20,12 +20,14 @@ class Plugin:
         arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
         cores: the tables of cores whose models run with it, for its argument `core`.
+        calls: where functions begin whose calls are regions, for its argument `call`.
     """
 
     file: Path
     arguments: Mapping[str, str]
     functions: Path | None = None
     cores: tuple[Path, ...] = ()
+    calls: tuple[int, ...] = ()
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""
@@ -34,6 +36,7 @@ class Plugin:
             arguments["functions"] = "/plugin/functions"
         given = [f"{key}={value}" for key, value in arguments.items()]
         given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
+        given += [f"call={address:#x}" for address in self.calls]
         return ",".join(["/plugin/worldwise.so", *given])
 
     def binds(self) -> list[Bind]:
@@ -94,7 +97,8 @@ class FlatPlugin(Plugin):
         arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
         if self.functions:
             arguments["functions"] = "/plugin/functions"
-        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items())])
+        calls = [f"call={address:#x}" for address in self.calls]
+        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items()), *calls])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""

@@ -24,7 +24,7 @@ from worldwise.plan.catalogue import (
     target_names,
 )
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
-from worldwise.plan.spec import Measures
+from worldwise.plan.spec import OWN, Measures
 
 # An error about an unknown variant lists all variants up to this number, else only similar ones.
 _FEW = 12
@@ -52,8 +52,8 @@ class Case:
 
     @property
     def variant(self) -> str:
-        """Implementation and optimisation level, such as `mbedtls-nist-O2`."""
-        return f"{self.implementation}-{self.optimisation}"
+        """Implementation and optimisation level, such as `mbedtls-nist-O2`; of own code its name."""
+        return f"{self.implementation}-{self.optimisation}" if self.optimisation else self.implementation
 
     @functools.cached_property
     def id(self) -> str:
@@ -186,6 +186,11 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
             hint="such as optee/mbedtls-nist-O2/attestdiv or linux/mbedtls-O2/sha256,size=1MiB",
         )
     target, variant, rest = parts
+    if target == OWN:
+        raise WorldwiseError(
+            f"{what}: your own code is no case of the catalogue; a run has it.",
+            f"worldwise explain latest --case {files.quoted(text.strip())}",
+        )
     operation, *words = rest.split(",")
     if not is_target(target):
         raise choice_error(f"{what}: target", target, target_names())

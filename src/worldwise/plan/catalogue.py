@@ -3,7 +3,7 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
@@ -18,6 +18,9 @@ from worldwise.plan.spec import (
     EMBEDDED_OPTIMISATIONS,
     LINUX,
     OPTEE,
+    OWN,
+    REGION_MEASURE,
+    REGION_PLACE,
     TEE_TARGETS,
     App,
     Measures,
@@ -46,7 +49,9 @@ def _of_kind(kind: str) -> dict[str, tuple[str, Operation]]:
 _OF_KINDS = {kind: _of_kind(kind) for kind in (OPTEE, LINUX, *PLAIN_TARGETS, BOARD)}
 # Kind of target -> operation -> its family's declaration. Every board is of the kind BOARD.
 _KINDS: Mapping[str, Mapping[str, Operation]] = {
-    kind: {name: operation for name, (_, operation) in there.items()} for kind, there in _OF_KINDS.items()
+    **{kind: {name: operation for name, (_, operation) in there.items()} for kind, there in _OF_KINDS.items()},
+    # The regions of own code are named by who measures it.
+    OWN: {},
 }
 # Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a
 # further target; see `operations_of`.
@@ -58,6 +63,22 @@ TARGETS: Mapping[str, Mapping[str, Measures]] = {
 BOARD_OPERATIONS: Mapping[str, Measures] = {
     name: operation.measures[BOARD] for name, operation in _KINDS[BOARD].items()
 }
+
+
+class _Regions(Mapping[str, Measures]):
+    """The operations of OWN: a region of any name."""
+
+    def __getitem__(self, name: str) -> Measures:
+        return {REGION_MEASURE: (REGION_PLACE,)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+REGIONS: Mapping[str, Measures] = _Regions()
 OPERATIONS = tuple(dict.fromkeys(operation.name for spec in SPECS.values() for operation in spec.operations))
 MEASURES = tuple(
     dict.fromkeys(
@@ -92,11 +113,11 @@ def is_board(target: str) -> bool:
 
     Every name that is not in TARGETS counts as a board's, so that a run of a removed board can still be read.
     """
-    return target not in TARGETS
+    return target not in TARGETS and target != OWN
 
 
 def kind_of(target: str) -> str:
-    """The kind of a target, as families declare what they have on it: OPTEE, LINUX, one of PLAIN_TARGETS, or BOARD."""
+    """The kind of a target, as families declare what they have on it: OPTEE, LINUX, PLAIN_TARGETS, BOARD, OWN."""
     return BOARD if is_board(target) else TEE_TARGETS.get(target, target)
 
 
@@ -117,7 +138,7 @@ def target_names() -> tuple[str, ...]:
 
 def operations_of(target: str) -> Mapping[str, Measures]:
     """A target's operations: operation -> measure -> places, the innermost first. See `is_board`."""
-    return TARGETS.get(target, BOARD_OPERATIONS)
+    return REGIONS if target == OWN else TARGETS.get(target, BOARD_OPERATIONS)
 
 
 def operation_of(target: str, operation: str) -> Operation | None:
@@ -147,6 +168,8 @@ def family_of(one: Measured) -> str:
 
 def family_of_operation(target: str, operation: str) -> str:
     """The family that declares an operation on a target; empty if no family does."""
+    if target == OWN:
+        return OWN  # whatever its regions are called
     family, _ = _OF_KINDS[kind_of(target)].get(operation, ("", None))
     return family
 

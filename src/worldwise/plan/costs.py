@@ -11,6 +11,7 @@ from pydantic import Field
 
 from worldwise.base import paths, toml_model
 from worldwise.plan.case import Case
+from worldwise.plan.spec import OWN
 
 COSTS = paths.MEASURED / "costs.toml"
 # The table's name for all boards, for an operation that it does not list, and for building a variant.
@@ -54,6 +55,9 @@ def costs_of(cases: Iterable[Case], recorded: Mapping[Case, float]) -> dict[str,
             return own[case.id]
         if (case.target, case.operation) in alike:
             return median_low(alike[case.target, case.operation])
+        if case.target == OWN:
+            # All regions are of one run, which is done.
+            return 0.0
         listed = _listed(case)
         return listed.get(case.operation, listed[_OTHER])
 

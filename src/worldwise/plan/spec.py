@@ -12,10 +12,14 @@ from worldwise.libraries.portable import OPTIMISATIONS
 
 # The kinds of target: one of these, or one of PLAIN_TARGETS. All boards are of one kind.
 OPTEE, LINUX, BOARD = "optee", "linux", "board"
+# Target and kind of code that somebody else wrote, and that is measured as it is: its regions are its operations.
+OWN = "own"
+# What is measured of such a region, and where: from its entry to its return.
+REGION_MEASURE, REGION_PLACE = "call", "region"
 # Target that runs on a machine with OP-TEE -> its kind. worldwise.targets.optee has their machines.
 TEE_TARGETS: Mapping[str, str] = {"optee": OPTEE, "linux": LINUX}
 # In the order of the tables.
-PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage", "relay")
+PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage", "relay", REGION_PLACE)
 # The places of an operation in a TA, the innermost first.
 TA = "ta"
 IN_TEE = (TA, "client")

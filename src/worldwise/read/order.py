@@ -55,7 +55,8 @@ def in_reading_order(rows: Iterable[Row]) -> list[Row]:
             parameters[row.parameters],
             measures[row.measure],
             implementations[row.implementation],
-            OPTIMISATIONS.index(row.optimisation),
+            # Own code has none.
+            OPTIMISATIONS.index(row.optimisation) if row.optimisation else -1,
             PLACES.index(row.place),
         )
 

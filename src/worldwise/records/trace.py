@@ -194,6 +194,11 @@ class Pass(RecordModel):
         instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
         lost: the instructions among these whose stack could not be followed.
         closed: whether it ended on the stack on which it began.
+        call: of a call of a function, 1 + the function's number; 0 for marks.
+        how: how that call ended: it returned, the program ended in it, it was left as longjmp does, or the region
+            around it ended.
+        recursions: how often the function called itself within it, which is no pass.
+        given, result: the registers x0 to x3 at its entry, and x0 at its return.
         stack: of a microcontroller, how many bytes deep the stack pointer got below where it was at the begin.
         stack_frame, stack_pc: the frame on which it did, and the block.
         stack_path: how deep it was as each frame on the way was pushed.
@@ -214,6 +219,11 @@ class Pass(RecordModel):
     closed: bool
     events: Count
     events_dropped: Count
+    call: Count = 0
+    how: Literal["", "returned", "exit", "left", "ended"] = ""
+    recursions: Count = 0
+    given: Annotated[list[Count], Field(default_factory=list, max_length=8)]
+    result: Count = 0
     stack: Count | None = None
     stack_frame: Count = 0
     stack_pc: Address = 0

@@ -171,11 +171,17 @@ def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
     ]
 
 
+def _order(rules: Rules, *explanations: Explanation) -> list[str]:
+    """The layers in the order of the tables; those of own code, which no rule has, come first, the largest first."""
+    found = {name: share.self for one in explanations for name, share in one.layers.items() if name not in rules.order}
+    return [*sorted(found, key=lambda name: (-found[name], name)), *rules.order]
+
+
 def _layer_table(explanation: Explanation, rules: Rules) -> Table:
     total = explanation.instructions
     rows = [
         [name, *_cells(share, total)]
-        for name in rules.order
+        for name in _order(rules, explanation)
         if (share := explanation.layers.get(name)) and (share.self or share.folded)
     ]
     rows.append(["sum", f"{sum(share.self for share in explanation.layers.values()):,}", "100.00", *[""] * 4])
@@ -287,7 +293,9 @@ def difference_sections(before: Explanation, after: Explanation, rules: Rules, t
                 f"after / before = {after.instructions / before.instructions:.4f}, {change:+,} instructions",
             ],
         ),
-        Section("Layers", _change_table("layer (self)", layer_changes(before, after, rules.order), change)),
+        Section(
+            "Layers", _change_table("layer (self)", layer_changes(before, after, _order(rules, before, after)), change)
+        ),
         *([Section("Memory and code", _fact_change_table(facts), [_FACTS])] if facts else []),
         Section(
             "Functions",
@@ -373,7 +381,7 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
         "lost": explanation.lost,
         "layers": [
             {"layer": name, **_share_json(explanation.layers[name])}
-            for name in rules.order
+            for name in _order(rules, explanation)
             if name in explanation.layers
         ],
         "functions": [
@@ -432,7 +440,7 @@ def difference_json(before: Explanation, after: Explanation, rules: Rules) -> di
         "unit": "instructions",
         "before": to_json(before, rules),
         "after": to_json(after, rules),
-        "layers": rows(layer_changes(before, after, rules.order)),
+        "layers": rows(layer_changes(before, after, _order(rules, before, after))),
         "functions": rows(function_changes(before, after)),
         **({"facts": rows(facts)} if (facts := fact_changes(before, after)) else {}),
     }

@@ -22,9 +22,11 @@ from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin, cut_plugin
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import family_of
+from worldwise.plan.spec import OWN
 from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
+from worldwise.run.code.counting import run_case as run_own_case
 
 # Increase this number when a campaign changes what it does: results of the old campaign are then not reused.
 _METHOD = 2
@@ -204,6 +206,8 @@ def run_case(
 
     Raises WorldwiseError as Emulator.run does, and if a machine of a campaign does not do its step.
     """
+    if case.target == OWN:
+        return run_own_case(emulator, images, machine, case, directory, start, progress)
     campaign = _campaign_of(case)
     if campaign is None:
         return emulator.run(machine, program, directory, start, progress)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.own import Own
+from worldwise.libraries.own import Brought
 from worldwise.run.rundir import OwnEntry
 
 
-def entry_of(own: Own) -> OwnEntry:
+def entry_of(own: Brought) -> OwnEntry:
     """The entry that a run keeps for a user's library."""
     return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files))
 
 
-def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -> None:
+def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Brought]) -> None:
     """Refuse to resume a run unless the user's libraries are here, unchanged. Raises WorldwiseError."""
     here = {own.name: own for own in brought}
     for entry in recorded:

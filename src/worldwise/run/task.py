@@ -53,7 +53,7 @@ class Order:
     libraries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, lab: Lab, options: Options, brought: Sequence[own.Own]) -> "Order":
+    def of(cls, lab: Lab, options: Options, brought: Sequence[own.Brought]) -> "Order":
         """The order of a run that this machine makes."""
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()

@@ -2,7 +2,6 @@
 """Watching: runs a case once more with the emulator's plugin attached, and keeps the trace for `explain`."""
 
 import contextlib
-import gzip
 import hashlib
 import json
 import shutil
@@ -16,13 +15,13 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.files import file_sha256
 from worldwise.lab.holding import mark_used
-from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe, check_files
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
+from worldwise.libraries import own_code
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, flat_space, program_space
@@ -31,18 +30,17 @@ from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
+from worldwise.plan.spec import OWN
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
+from worldwise.run.code.counting import Counter, counted_of, process_of, space_of, write_records
+from worldwise.run.kept import KEPT_TRACE, TRACE_MANIFEST, is_whole, keep_trace, tables_in, write_for_plugin
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PLAIN
 
-_MANIFEST = "watched.json"
-_KEPT_TRACE = f"{TRACE}.gz"
-# Fast, and the trace still becomes ten times smaller.
-_COMPRESSION = 3
 # Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
 MOST_CORES = 8
 # SysTick's counter: the stretches of a board's program are between two readings of it.
@@ -109,6 +107,8 @@ class Watcher:
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
         machine = EMULATED[case.target].machine(case, self.images)
+        if case.target == OWN:
+            return self._watch_own(case, machine, fresh, expected, cores, whole)
         process = _process(case)
         space = self._space(case, machine, named_kernel=not cores)
         arguments = self._stack_arguments(case, machine, named_kernel=not cores)
@@ -128,14 +128,33 @@ class Watcher:
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def attached(work: Path) -> Plugin:
-            _write(functions := work / "functions", ranges)
+            write_for_plugin(functions := work / "functions", ranges)
             if is_flat(case.target):
                 return FlatPlugin(plugin.file("flat.so"), arguments, functions if ranges else None)
             made = plugin.file("worldwise.so")
-            return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
+            return Plugin(made, arguments, functions if ranges else None, tables_in(tables, work))
 
         final, trace = self._kept(case, machine, digest, fresh, attached, read_trace)
         return Watched(case, process, final, space, _checked(final, case, expected), trace)
+
+    def _watch_own(
+        self,
+        case: Case,
+        machine: Machine,
+        fresh: bool,
+        expected: Path | None,
+        cores: Mapping[str, str] | None,
+        whole: bool,
+    ) -> Watched:
+        """Own code: one trace has all its regions, and the records of each are made of it."""
+        code = own_code.find(case.implementation)
+        counter = Counter(self.emulator, self.images, self.notify)
+        counted = counted_of(code, counter, machine, fresh, cores, whole)
+        space = space_of(code, counter, machine)
+        with tempfile.TemporaryDirectory(prefix="ww-own-") as work:
+            write_records(case, code, counted, Path(work) / RECORDS)
+            records = _checked(Path(work), case, expected)
+        return Watched(case, process_of(code.manifest.command), counted.directory, space, records, counted.trace)
 
     def watch_flat(
         self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None
@@ -152,7 +171,7 @@ class Watcher:
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
         def attached(work: Path) -> Plugin:
-            return CyclesPlugin(plugin.file("cycles.so"), arguments, None, _tables(tables, work))
+            return CyclesPlugin(plugin.file("cycles.so"), arguments, None, tables_in(tables, work))
 
         final, regions = self._kept(case, machine, digest, fresh, attached, read_regions)
         return _checked(final, case, expected), regions
@@ -173,7 +192,7 @@ class Watcher:
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
         with FileLock(traces / f".{digest[:16]}.lock"):
-            if fresh or not _whole(final, digest):
+            if fresh or not is_whole(final, digest):
                 if not self.may_run:
                     raise WorldwiseError(f"{case.id}: no such trace is kept", "worldwise explain RUN makes one")
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
@@ -181,7 +200,7 @@ class Watcher:
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
             try:
-                found = read(final / _KEPT_TRACE)
+                found = read(final / KEPT_TRACE)
             except TraceTooLargeError:
                 # Whoever asks again would be refused again, and it is the largest in the cache.
                 shutil.rmtree(final, ignore_errors=True)
@@ -202,7 +221,7 @@ class Watcher:
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; the addresses of functions are written to `functions`."""
         space = self._space(case, machine)
-        _write(functions, pack_ranges(function_ranges(space, _process(case))))
+        write_for_plugin(functions, pack_ranges(function_ranges(space, _process(case))))
         arguments = self._stack_arguments(case, machine)
         if is_flat(case.target):
             return FlatPlugin(self.images.get(flat_plugin()).file("flat.so"), arguments, functions)
@@ -218,7 +237,7 @@ class Watcher:
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
-        _keep(directory, digest, bool(plugin.cores))
+        keep_trace(directory, digest, bool(plugin.cores))
         return directory
 
     def _said(self, case: Case, machine: Machine) -> Path:
@@ -265,7 +284,7 @@ def traced_records(cache: Path) -> frozenset[str]:
     One that `predict` left is another plugin's, or its plugin had other arguments.
     """
     found = set()
-    for path in sorted((cache / "traces").glob(f"[!.]*/{_MANIFEST}")):
+    for path in sorted((cache / "traces").glob(f"[!.]*/{TRACE_MANIFEST}")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             manifest = files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))
             if not manifest.get("models"):
@@ -300,27 +319,12 @@ def _process(case: Case) -> str:
     return Path(EMULATED[case.target].program(case)[0]).name[:_COMM_LENGTH]
 
 
-def _write(functions: Path, ranges: bytes) -> None:
-    """Let the plugin read it: if root runs the tool, the plugin runs as another user."""
-    functions.write_bytes(ranges)
-    functions.chmod(0o644)
-
-
 def _checked(directory: Path, case: Case, expected: Path | None) -> CheckedRecords:
     """The records that a run left, checked; the same as those expected, if there are such."""
     records = directory / RECORDS
     if expected:
         require_same(records, expected, case)
     return check_records(read_records(records), case, str(records))
-
-
-def _tables(tables: Sequence[str], work: Path) -> tuple[Path, ...]:
-    """The tables of cores as files in `work`, for the plugin."""
-    paths = []
-    for number, table in enumerate(tables):
-        _write(path := work / f"core-{number}", table.encode())
-        paths.append(path)
-    return tuple(paths)
 
 
 def require_same(found: Path, expected: Path, case: Case) -> None:
@@ -330,28 +334,3 @@ def require_same(found: Path, expected: Path, case: Case) -> None:
             f"{case.id}: under the plugin the records are not those of the run ({found} against {expected})",
             "this is a serious defect: keep both files and report it",
         )
-
-
-def _keep(directory: Path, digest: str, models: bool) -> None:
-    """Leave the records, the consoles and the compressed trace, with their digests, and whether models of cores ran."""
-    trace = directory / TRACE
-    with (
-        trace.open("rb") as plain,
-        (directory / _KEPT_TRACE).open("wb") as file,
-        # Without name and date the same trace gives the same bytes.
-        gzip.GzipFile("", "wb", _COMPRESSION, file, mtime=0) as packed,
-    ):
-        shutil.copyfileobj(plain, packed)
-    trace.unlink()
-    kept = {path.name: file_sha256(path) for path in sorted(directory.iterdir())}
-    (directory / _MANIFEST).write_text(
-        json.dumps({"digest": digest, "models": models, "files": kept}) + "\n", encoding="utf-8"
-    )
-
-
-def _whole(directory: Path, digest: str) -> bool:
-    try:
-        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
-        return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False

@@ -14,12 +14,12 @@ from worldwise.targets.families import images_of
 MARK = "+"
 # Linux's command line of a quiet machine: no random offset of its stack in each system call, and leave for the first
 # process to write to the interrupt controller.
-_QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
+QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
 
 
 def boot_words(case: Case) -> tuple[str, ...]:
     """More of Linux's command line; nothing for a machine as it is shipped."""
-    return () if case.as_shipped else _QUIET
+    return () if case.as_shipped else QUIET
 
 
 def is_quiet(case: Case) -> bool:

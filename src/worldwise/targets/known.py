@@ -8,9 +8,11 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries.boards import Board, boards
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
+from worldwise.plan.spec import OWN
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.linux import PLAIN
 from worldwise.targets.optee import OPTEE_TARGETS
+from worldwise.targets.own_code import OwnTarget
 from worldwise.targets.trustzone import TrustZoneTarget
 
 
@@ -24,7 +26,7 @@ class Target(Protocol):
         """The command line that runs the case on the machine."""
 
 
-_MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN}
+_MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN, OWN: OwnTarget()}
 
 
 def _of_board(name: str, board: Board) -> BoardTarget:

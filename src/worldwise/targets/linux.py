@@ -5,7 +5,7 @@ There is no firmware and no secure world. The kernel is Debian's, the user space
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ class PlainTarget:
             name=f"{self.name}-{case.core}",
             files={name: part.file(file) for name, (part, file) in parts.items()},
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self._arguments(case),
+            arguments=self.arguments(case.core, boot_words(case)),
             images={part.name: part.digest for part in used},
             # The lowest bit marks Thumb code.
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
@@ -153,14 +153,15 @@ class PlainTarget:
         own = ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
         return (*own, *settings(case))
 
-    def _arguments(self, case: Case) -> tuple[str, ...]:
+    def arguments(self, core: str, words: Iterable[str]) -> tuple[str, ...]:
+        """QEMU's arguments for the machine with that core, and more words of Linux's command line."""
         architecture = self.architecture
         return (
-            *(word.format(core=case.core) for word in architecture.machine),
+            *(word.format(core=core) for word in architecture.machine),
             *(word for switch in DETERMINISM for word in switch),
             "-kernel", "/machine/Image",
             "-initrd", "/machine/initramfs.cpio",
-            "-append", " ".join((_BOOT, *architecture.boot, *boot_words(case))),
+            "-append", " ".join((_BOOT, *architecture.boot, *words)),
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip
 

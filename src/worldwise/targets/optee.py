@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OP-TEE: the machine of a case of the targets `optee` and `linux`, and its programs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
@@ -81,7 +81,7 @@ class OpteeMachineTarget:
             name=self._name(case),
             files=files,
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self._arguments(case, files[_INITRAMFS].stat().st_size, bool(beside)),
+            arguments=self.arguments(boot_words(case), files[_INITRAMFS].stat().st_size, bool(beside)),
             images={part.name: part.digest for part in used},
             ready=symbol_address(programs.file("init"), READY_SYMBOL),
             symbols={
@@ -118,13 +118,14 @@ class OpteeMachineTarget:
         )
         return "-".join(filter(None, words))
 
-    def _arguments(self, case: Case, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+    def arguments(self, words: Iterable[str], initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+        """QEMU's arguments, for more words of Linux's and an initramfs of that size, with a network card or without."""
         # cntfrq: the generic timer then ticks once per instruction, in every world.
         # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
         # nokaslr, norandmaps: fixed addresses, which can be named after the run.
         boot = (
             *("console=ttyAMA0", "loglevel=6", "panic=-1", "nokaslr", "norandmaps", "cryptomgr.notests"),
-            *boot_words(case),
+            *words,
             f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}",
         )
         return (

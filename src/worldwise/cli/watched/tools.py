@@ -21,16 +21,18 @@ from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
+from worldwise.explain.own_code import FirmwareExplainer, OwnExplainer
 from worldwise.explain.owners import Explainer
 from worldwise.lab.expected import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe, tree_digest
 from worldwise.lab.lab import open_lab
-from worldwise.libraries import own
+from worldwise.libraries import own, own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.plugin import cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.spec import OWN
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import flat_case
 from worldwise.records.check import CheckedRecords
@@ -133,7 +135,7 @@ class Session:
             cores=cores,
             whole=whole,
         )
-        kind = FlatExplainer if is_flat(case.target) else Explainer
+        kind = FlatExplainer if is_flat(case.target) else _own_kind(case) if case.target == OWN else Explainer
         made = kind(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
         # With models of cores nobody says where Linux's tasks are switched in plain Linux.
         made.check(closed=not (cores and takes_portables(case.target)))
@@ -199,6 +201,11 @@ class Session:
         """Build the plugins that cases need, which otherwise the first of them waits for."""
         for flat in sorted({is_flat(case.target) for case in cases}):
             self.images.get(cycles_plugin() if flat else plugin_recipe())
+
+
+def _own_kind(case: Case) -> type[OwnExplainer]:
+    firmware = own_code.find(case.implementation).manifest.kind == own_code.FIRMWARE
+    return FirmwareExplainer if firmware else OwnExplainer
 
 
 def _plugin_of(case: Case) -> Recipe:

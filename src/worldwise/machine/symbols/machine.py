@@ -43,7 +43,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     """
     said = machine_symbols(emulator, machine)
     cache = emulator.lab.cache / "symbols"
-    debug = images.get(_debug_symbols()).directory
+    debug = images.get(debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tool = addr2line(emulator.lab)
     tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
@@ -54,9 +54,9 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     space = AddressSpace({Level("secure", 0): list(tables.values()), Level("secure", 1): [entry]})
     for table, context in ((monitor, Level("monitor", 3)), (core, Level("secure", 1))):
         space.map(context, *table.bounds, 0, table)
-    _map_kernel(space, said)
+    map_kernel(space, said)
     files = initramfs_files(machine.files["initramfs.cpio"])
-    _map_processes(space, _Programs(said, files, debug, cache, tool))
+    _map_processes(space, Programs(said, files, debug, cache, tool))
     return space
 
 
@@ -72,7 +72,7 @@ def program_space(emulator: Emulator, machine: Machine, process: str, said: Path
     space = AddressSpace()
     space.map(Level("normal", 0, process), *table.bounds, 0, table)
     if said:
-        _map_kernel(space, said)
+        map_kernel(space, said)
     return space
 
 
@@ -88,7 +88,7 @@ def flat_space(emulator: Emulator, machine: Machine, process: str, said: Path | 
     for table in tables:
         space.map(Level("normal", 0, process), *table.bounds, 0, table)
     if said:
-        _map_kernel(space, said)
+        map_kernel(space, said)
         # Its copy at the place where the core expects the vectors.
         vectors = SymbolTable("linux", [Function("vectors", _VECTORS, 2 * PAGE)])
         space.map(Level("normal", 1), *vectors.bounds, 0, vectors)
@@ -103,7 +103,7 @@ def _flat_programs(machine: Machine) -> list[tuple[str, Path]]:
     return [(name, machine.symbols[name]) for name in ("program", "secure") if name in machine.symbols]
 
 
-def _map_kernel(space: AddressSpace, said: Path) -> None:
+def map_kernel(space: AddressSpace, said: Path) -> None:
     """Linux's own functions, as it says them itself."""
     texts = [(said / name).read_text(encoding="ascii") for name in ("kallsyms", "sections")]
     for table in kernel_tables(*texts).values():
@@ -115,7 +115,7 @@ def _image_of_secure(name: str) -> str:
 
 
 @dataclass
-class _Programs:
+class Programs:
     """The tables of what the machine's processes execute: one for all copies of a library."""
 
     said: Path
@@ -128,8 +128,10 @@ class _Programs:
     def table(self, path: str) -> SymbolTable | None:
         """The table of a program or library, by its path on the machine; None if it is no file there."""
         name = "linux:vdso" if path == "[vdso]" else image_name(path)
-        content = (self.said / "vdso").read_bytes() if path == "[vdso]" else self.files.get(path.lstrip("/"))
-        if content is None:
+        content = self.files.get(path.lstrip("/"))
+        if content is None and path == "[vdso]":
+            content = (self.said / "vdso").read_bytes()
+        if not content:
             return None
         if (name, content) not in self.made:
             apart = self.debug / f"{build_id(content, name, self.cache)}.debug"
@@ -138,7 +140,7 @@ class _Programs:
         return self.made[name, content]
 
 
-def _map_processes(space: AddressSpace, programs: _Programs) -> None:
+def _map_processes(space: AddressSpace, programs: Programs) -> None:
     """Map what each process has when its main program begins; any other library of the machine may come later."""
     libraries = {path: image_name(path) for path in programs.files if path.startswith("lib/") and ".so" in path}
     done = set()
@@ -166,7 +168,7 @@ def image_name(path: str) -> str:
     return {"optee-client": "client"}.get(name, name.partition(".so")[0])
 
 
-def _debug_symbols() -> Recipe:
+def debug_symbols() -> Recipe:
     """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
     return Recipe(
         name="debug-symbols",

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "calls.h"
+
+#include <stddef.h>
+
+#include <glib.h>
+
+#include "../worldwise/counts.h"
+#include "../worldwise/events.h"
+#include "../worldwise/stack.h"
+#include "../worldwise/trace.h"
+#include "processor.h"
+
+#define MAX_FUNCTIONS 4096
+#define MAX_NESTED 64
+#define GIVEN 4u
+/* The most that an exception pushes and pops: if the process stack moved further, another task goes on. */
+#define MOST_PUSHED 0x70u
+
+struct call {
+	uint32_t id;
+	unsigned int function; /* 1 + its number; 0 for the pass around all */
+	uint64_t pc;
+	uint64_t counted_before;
+	uint64_t lost_before;
+	size_t depth;
+	struct node *node;
+	struct node *outside;
+	uint32_t back;
+	uint32_t sp;
+	unsigned int exception;
+	uint32_t given[GIVEN];
+	uint64_t recursions;
+	uint64_t switches; /* of tasks, before it began */
+};
+
+static uint64_t functions[MAX_FUNCTIONS];
+static unsigned int functions_count;
+static uint64_t ends_at;
+static uint64_t limit;
+static struct call calls[MAX_NESTED];
+static size_t nested;
+static uint32_t last_id;
+static uint32_t ended;
+static uint64_t switches;
+static uint32_t process_stack; /* as the handler that runs began */
+
+bool calls_add(uint64_t address)
+{
+	if (functions_count == MAX_FUNCTIONS)
+		return false;
+	functions[functions_count++] = address;
+	return true;
+}
+
+void calls_end_at(uint64_t function, uint64_t instructions)
+{
+	ends_at = function;
+	limit = instructions;
+}
+
+bool calls_are_passes(void)
+{
+	return functions_count;
+}
+
+bool calls_have_begun(void)
+{
+	return nested;
+}
+
+uint32_t calls_count(void)
+{
+	return ended;
+}
+
+static void open_call(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	struct call *call = &calls[nested];
+
+	if (nested == MAX_NESTED) {
+		trace_give_up("calls that are regions stand in one another too deeply", pc);
+		return;
+	}
+	if (nested)
+		counts_flush(calls[nested - 1].id);
+	*call = (struct call){ .id = ++last_id,
+			       .function = function,
+			       .pc = pc,
+			       .counted_before = counts_now(),
+			       .lost_before = totals.lost,
+			       .depth = shadow.depth,
+			       .node = stack_node(),
+			       .outside = shadow.frames[shadow.depth - 1].outside,
+			       .back = flat_processor_link() & ~1u,
+			       .sp = flat_processor_stack(),
+			       .exception = exception,
+			       .switches = switches };
+	for (unsigned int i = 0; i < GIVEN; i++)
+		call->given[i] = flat_processor_register(i);
+	node_write(call->node);
+	nested++;
+}
+
+static void close_call(const char *how)
+{
+	const struct call *call = &calls[nested - 1];
+	uint64_t counted = counts_now();
+	struct json_object *record;
+	bool returned = *how == 'r';
+
+	counts_flush(call->id);
+	record = record_new("pass");
+	record_number(record, "id", call->id);
+	record_number(record, "parent", nested > 1 ? calls[nested - 2].id : 0);
+	record_number(record, "frame", call->node->id);
+	record_address(record, "mark", call->pc);
+	record_number(record, "begin", call->counted_before);
+	record_number(record, "end", counted);
+	record_number(record, "at", call->counted_before - calls[0].counted_before);
+	record_number(record, "instructions", counted - call->counted_before);
+	record_number(record, "lost", totals.lost - call->lost_before);
+	record_number(record, "depth", shadow.depth);
+	record_flag(record, "closed", !returned || (shadow.depth == call->depth - 1 && stack_node() == call->outside));
+	if (call->function) {
+		struct json_object *given = json_object_new_array();
+
+		for (unsigned int i = 0; i < GIVEN; i++)
+			json_object_array_add(given, json_object_new_uint64(call->given[i]));
+		record_number(record, "call", call->function);
+		record_text(record, "how", how);
+		record_number(record, "recursions", call->recursions);
+		record_value(record, "given", given);
+		record_number(record, "result", returned ? flat_processor_register(0) : 0);
+	}
+	record_number(record, "events", nested > 1 ? 0 : events_seen().written);
+	record_number(record, "events_dropped", nested > 1 ? 0 : events_seen().dropped);
+	record_write(record);
+	ended++;
+	nested--;
+}
+
+void calls_begin(uint64_t pc)
+{
+	stack_begin(pc, pc);
+	scoreboard->active = 1;
+	open_call(0, pc, 0);
+	events_begin(last_id, calls[0].counted_before);
+}
+
+/* The innermost open call that returns to `pc` now, counted from 1; 0 if none does. */
+static size_t returning(uint64_t pc, unsigned int exception)
+{
+	for (size_t found = nested; found > 1; found--) {
+		const struct call *call = &calls[found - 1];
+
+		if (call->back == pc && call->exception == exception && call->sp == flat_processor_stack())
+			return found;
+	}
+	return 0;
+}
+
+static void begin_call(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+
+	/* Calls that were left, as longjmp does: see leave_calls of ../worldwise/regions.c. */
+	while (nested > 1 && calls[nested - 1].exception == exception && calls[nested - 1].switches == switches &&
+	       flat_processor_stack() >= calls[nested - 1].sp && calls[nested - 1].id != here)
+		close_call("left");
+	for (size_t i = nested; i-- > 1;) {
+		if (calls[i].exception == exception && calls[i].switches != switches) {
+			trace_give_up("two tasks of the firmware are in regions at the same time", pc);
+			return;
+		}
+		if (calls[i].function == function && calls[i].exception == exception) {
+			calls[i].recursions++;
+			return;
+		}
+	}
+	open_call(function, pc, exception);
+	shadow.frames[shadow.depth - 1].pass = last_id;
+}
+
+bool calls_look(uint64_t pc, unsigned int exception)
+{
+	size_t found;
+
+	while (nested > 1 && (found = returning(pc, exception))) {
+		/* What it called and did not return was left, as longjmp does. */
+		while (nested > found)
+			close_call("left");
+		close_call("returned");
+	}
+	for (unsigned int i = 0; i < functions_count; i++)
+		if (functions[i] == pc)
+			begin_call(i + 1, pc, exception);
+	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
+}
+
+void calls_exception(unsigned int from, unsigned int to)
+{
+	uint32_t now = flat_processor_process_stack();
+
+	if (!from)
+		process_stack = now;
+	else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED)
+		switches++;
+}
+
+void calls_finish(void)
+{
+	while (nested > 1)
+		close_call("exit");
+	if (nested)
+		close_call("");
+}

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise run --program`: a user's own code, and the one screen that says what it costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.progress import Notes
+from worldwise.cli.report import Wanted as Shown
+from worldwise.cli.report import show
+from worldwise.cli.session import Order, measure
+from worldwise.cli.watched.tools import Session
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import Code, Region, case_name
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import Case
+from worldwise.plan.suite import FORMAT, Suite
+from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.application import application
+from worldwise.run.code.counting import calls_for_records, calls_of
+from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.order import Wanted
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.measure import Options
+from worldwise.run.rundir import Run
+from worldwise.targets.own_code import M_MACHINES
+
+# Lines of a screen.
+_MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
+
+
+@dataclass(frozen=True)
+class OwnCall:
+    """What was typed, of what own code takes besides its own options."""
+
+    runs: Path
+    fresh: bool
+    silence: int
+    cores: Sequence[str]
+    latest: bool
+    ta: Path | None = None
+    log_level: int | None = None
+
+
+def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
+    """Measure a program or an application and print what it costs. Returns the exit status. Raises WorldwiseError."""
+
+    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
+        if not call.ta:
+            return prepare(wanted, images, emulator, notify, call.fresh), ""
+        found = application(call.ta, wanted.program, call.log_level, images)
+        name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
+        client = replace(wanted, program=Path(found.name), application=found, name=name)
+        return prepare(client, images, emulator, notify, call.fresh), found.words
+
+    return _measure(made, call, shown)
+
+
+def measure_firmware(wanted: WantedFirmware, call: OwnCall, shown: Shown) -> int:
+    """Measure firmware and print what it costs. Returns the exit status. Raises WorldwiseError."""
+
+    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
+        words = f"on QEMU's {wanted.machine}: {M_MACHINES[wanted.machine]}" if wanted.machine in M_MACHINES else ""
+        return prepare_firmware(wanted, images, emulator, notify, call.fresh), words
+
+    return _measure(made, call, shown)
+
+
+def _measure(
+    made: Callable[[ImageStore, Emulator, Callable[[str], None]], tuple[Ready, str]], call: OwnCall, shown: Shown
+) -> int:
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
+    ready, words = made(ImageStore(lab, notes.note), emulator, notes.note)
+    own_code.add(ready.code)
+    click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
+    cores: Mapping[str, str] = {}
+    if call.cores:
+        from worldwise.cli.watched.predicting import asked
+
+        cores = asked(call.cores, ready.cases)
+    order = Order(_suite(ready), ready.cases, (), None, None, [ready.code], call.runs, None, verify=False, cores=cores)
+    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
+    run = "latest" if call.latest else f"latest --runs {call.runs}"
+    return measure(order, options, shown, lambda run_made, how: _screen(run_made, how, ready, run, words))
+
+
+def _suite(ready: Ready) -> Suite:
+    """What the run keeps as its suite: no suite of the catalogue has own code."""
+    code = ready.code
+    title = f"Your own code: {code.name}"
+    text = f"# No suite: own code, measured by `worldwise run --program`.\nformat = {FORMAT}\n"
+    return Suite("own", title, tuple(ready.cases), None, "", text)
+
+
+def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
+    """One screen: the regions by what they cost, where the dearest went, and how to go on."""
+    if shown.form != "table" or shown.full or shown.output:
+        return show(run, shown)
+    console = outgoing.console()
+    code, lives = ready.code, ready.counted.lives
+    totals = {
+        name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]
+        for name, region in code.manifest.regions.items()
+    }
+    # Of firmware one power-on is looked at: each is the same.
+    seen = lives[:1] if code.manifest.kind == own_code.FIRMWARE else lives
+    every = sum(life.end - life.begin for life in seen)
+    shares = {name: _executed(ready, region) / every for name, region in code.manifest.regions.items()}
+    ranked = sorted(totals, key=lambda region: (-shares[region], region))
+    first, *rest = (life.end - life.begin for life in lives)
+    print_prose(console, _began(ready, first, rest), "bold")
+    if words:
+        print_prose(console, f"{words[0].upper()}{words[1:]}.")
+    rows = [_row(region, totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
+    left = len(ranked) - _MOST_REGIONS
+    notes = [f"({left} more regions in the report)"] if left > 0 else []
+    notes.append("share: of all instructions of all starts. A region inside another counts in both.")
+    console.print()
+    print_section(
+        Section(
+            "Regions, the dearest first",
+            Table(["region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr", "share\n%"], rows, 1),
+            notes,
+        ),
+        console,
+    )
+    dearest = next(case for case in ready.cases if case.operation == ranked[0])
+    explainer, explanation = _explained(run, dearest)
+    parts = [_parts(explainer, ready, ranked[:_MOST_REGIONS])] if code.manifest.kind == "ta" else []
+    for section in (*parts, *_where(explanation, ranked[0])):
+        console.print()
+        print_section(section, console)
+    console.print()
+    for line in (*_missed(explainer, ready, ranked), *code.manifest.notes[:_MOST_NOTES], *_unentered(ready)):
+        print_prose(console, line)
+    console.print()
+    for line in (
+        f"worldwise explain {name} --case '{dearest.id}'",
+        f"worldwise explain {name} --case '{dearest.id}' --format flame --output {dearest.operation}.svg",
+        _third(code, name, dearest),
+    ):
+        # On one line, to be copied.
+        console.print(line, soft_wrap=True, markup=False)
+    return 1 if run.state == "failed" else 0
+
+
+def _executed(ready: Ready, region: Region) -> int:
+    """The instructions of all calls of a region."""
+    calls, _ = calls_of(ready.counted.trace, ready.code.manifest.addresses, region)
+    return sum(one.instructions for one in calls)
+
+
+def _third(code: Code, name: str, dearest: Case) -> str:
+    """How to go on from own code, besides by taking it apart."""
+    if code.manifest.kind == own_code.FIRMWARE:
+        return "worldwise compare OLD_RUN latest --fail-above 0%"
+    return f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72"
+
+
+def _began(ready: Ready, first: int, later: Sequence[int]) -> str:
+    """What was run, in a sentence."""
+    origin = ready.code.origin
+    if ready.code.manifest.kind == own_code.FIRMWARE:
+        return f"{origin}: {first:,} instructions from its reset to its end; a second power-on was the same."
+    return (
+        f"{origin}: started {len(ready.counted.lives)} times on one machine; the first start took {first:,} "
+        f"instructions, a later one {whole(_median(later))} (from fork to exit, with its loader and the kernel)."
+    )
+
+
+def _median(values: Sequence[int]) -> float:
+    from statistics import median
+
+    return float(median(values))
+
+
+def _row(region: str, counts: Sequence[int], share: float) -> list[str]:
+    return [
+        region,
+        f"{len(counts):,}",
+        f"{counts[0]:,}",
+        whole(_median(counts[1:])),
+        f"{max(counts):,}",
+        f"{100 * share:.1f}",
+    ]
+
+
+def _explained(run: Run, case: Case) -> tuple[OwnExplainer, Explanation]:
+    explainer = Session(load_rules(), fresh=False).explainer(case, run)
+    if not isinstance(explainer, OwnExplainer):
+        raise WorldwiseError(f"{case.id} is no own code")
+    return explainer, explainer.explain(explainer.sample(*next((m, p[-1]) for m, p in case.measures.items())))
+
+
+def _where(explanation: Explanation, region: str) -> list[Section]:
+    """Where the median call of a region went: five layers, five functions."""
+    total = explanation.instructions
+    layers = sorted(explanation.layers.items(), key=lambda item: (-item[1].self, item[0]))
+    functions = sorted(explanation.functions.items(), key=lambda item: (-item[1].self, item[0]))
+
+    def cells(name: str, count: int) -> list[str]:
+        return [name, f"{count:,}", f"{100 * count / total:.1f}"]
+
+    return [
+        Section(
+            f"Where the median call of {region} went: {total:,} instructions",
+            Table(["layer", "instr", "%"], [cells(name, share.self) for name, share in layers[:_MOST_LAYERS]], 1),
+        ),
+        Section(
+            "Its functions",
+            Table(
+                ["function (file)", "instr", "%"],
+                [cells(f"{name} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
+                1,
+            ),
+        ),
+    ]
+
+
+def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> Section:
+    """Of the median call of each region, the part of each side of the border."""
+    manifest = ready.code.manifest
+    rows = []
+    for region in regions:
+        calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
+        warm = sorted(calls[1:], key=lambda one: one.instructions)
+        found = explainer.parts(warm[(len(warm) - 1) // 2])
+        rows.append([region, *(f"{found[part]:,}" for part in PARTS)])
+    notes = [
+        "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
+        "supplicant: the process, and Linux on its behalf."
+    ]
+    return Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+
+
+def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[str]:
+    """A line for each region that holds little of what was executed around its calls."""
+    found = []
+    manifest = ready.code.manifest
+    for region in regions:
+        calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
+        share, rest = explainer.missed(calls)
+        if share < LEAST_SHARE:
+            where = ", ".join(name for name, _ in rest)
+            found.append(
+                f"{region} holds {100 * share:.1f} % of what was executed from its first entry to its last return; the "
+                f"rest was in {where}."
+            )
+    return found[:_MOST_NOTES]
+
+
+def _unentered(ready: Ready) -> list[str]:
+    """A line for what was asked for by a pattern and not called."""
+    names = ready.unentered
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NOTES} others" if len(names) > _MOST_NOTES else ""
+    return [f"Never called, or once alone: {', '.join(names[:_MOST_NOTES])}{more}."]
+
+
+def with_arguments(wanted: Wanted, words: Sequence[str]) -> Wanted:
+    """The same with the program's arguments."""
+    return replace(wanted, arguments=tuple(words))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Explaining own code: its layers are its files, and it runs as a process that another one started."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worldwise.explain.layers import UNKNOWN, Rule, Rules
+from worldwise.explain.owners import Explainer
+from worldwise.explain.stacks import StackFrame
+from worldwise.machine.symbols.own import LAUNCHER
+from worldwise.records.trace import Pass
+
+# Images that the rules of the repository's own machines know, and that are the same here.
+_KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")
+_LAUNCHER_LAYER = "launcher"
+_MOST_NAMED = 3
+_NAMELESS = "(no symbols)"
+_SUPPLICANT = "[task: tee-supplicant]"
+# The parts of a call of a TA. Of libteec alone what is in that file; the C library is the client's.
+CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED = "client", "libteec", "Linux", "monitor", "core", "TA"
+SUPPLICANT = "supplicant"
+FIRMWARE, INTERRUPTS = "firmware", "interrupts"
+PARTS = (CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED, SUPPLICANT)
+# A region that holds less of what was executed around its calls is likely not what somebody meant.
+LEAST_SHARE = 0.1
+
+
+def with_images(rules: Rules, images: Sequence[str]) -> Rules:
+    """The rules, with a layer for each image of own code, and one for what starts it."""
+    own = [name for name in images if name not in _KNOWN]
+    added = [Rule(name, (name,), (), (), 0) for name in own]
+    added.append(Rule(_LAUNCHER_LAYER, (LAUNCHER,), (), (), 0))
+    return replace(rules, rules=(*added, *rules.rules))
+
+
+def part_of(stack: tuple[StackFrame, ...]) -> str:
+    """Which of PARTS the last function of a stack is, of a call of a TA."""
+    leaf = stack[-1]
+    if any(frame.function == _SUPPLICANT for frame in stack):
+        return SUPPLICANT
+    if leaf.world == "monitor":
+        return MONITOR
+    if leaf.world == "secure":
+        return CORE if leaf.image == "tee" else TRUSTED
+    if leaf.image.startswith("linux"):
+        return KERNEL
+    return LIBTEEC if leaf.image == LIBTEEC else CLIENT
+
+
+class OwnExplainer(Explainer):
+    """Reads one trace of own code, which runs as a child of what starts it."""
+
+    def _resolve_contexts(self) -> None:
+        # What waits for the program is the region's own task.
+        self.program, self.process = self.process, LAUNCHER
+        images = [
+            one.table.image
+            for level in self.space.contexts()
+            if level.process == self.program
+            for one in self.space.mappings(level)
+        ]
+        self.rules = with_images(self.rules, [name for name in dict.fromkeys(images) if name != "linux:vdso"])
+        super()._resolve_contexts()
+
+    def _is_other(self, _context: int) -> bool:
+        return self._contexts[_context].process not in (self.program, LAUNCHER)
+
+    def _must_close(self, _of: Pass) -> bool:
+        # Of a start, which a task begins and ends while others run, and of a call that did not return, nobody can say.
+        return bool(_of.call) and _of.how == "returned"
+
+    def _frame(self, context: int, address: int) -> StackFrame:
+        found = super()._frame(context, address)
+        level = self._contexts[context]
+        image = self.space.image(level, address)
+        if found.layer == UNKNOWN and image and level.world == "normal" and not level.el:
+            # A stripped file: its addresses have no names, but they are its own.
+            return StackFrame(_NAMELESS, image, self.rules.layer(image, "", _NAMELESS), level.world)
+        return found
+
+    def parts(self, of: Pass) -> Counter[str]:
+        """The instructions of a call of a TA, by PARTS."""
+        found: Counter[str] = Counter()
+        for stack, count in self.stacks(of).items():
+            found[part_of(stack)] += count
+        return found
+
+    def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
+        """The share that calls have of what was executed from the first one's entry to the last one's return, in each
+        start; and the functions outside that executed most, with their instructions.
+        """
+        inside = span = 0
+        starts: dict[int, Pass] = {}
+        by_start: dict[int, list[Pass]] = {}
+        for one in calls:
+            start = self.trace.outermost(one)
+            starts[start.id] = start
+            by_start.setdefault(start.id, []).append(one)
+        for some in by_start.values():
+            inside += sum(one.instructions for one in some)
+            span += max(one.end for one in some) - min(one.begin for one in some)
+        rest: Counter[str] = Counter()
+        for start in starts.values():
+            for stack, count in self.stacks(start, own=True).items():
+                rest[f"{stack[-1].function} ({stack[-1].image})"] += count
+        return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
+
+
+class FirmwareExplainer(OwnExplainer):
+    """Reads one trace of firmware, which is all that its machine executes."""
+
+    step = 2
+
+    def _resolve_contexts(self) -> None:
+        self.program = self.process
+        self.rules = replace(self.rules, rules=(Rule(FIRMWARE, ("program",), (), (), 0), *self.rules.rules))
+        Explainer._resolve_contexts(self)
+
+    def _frame(self, context: int, address: int) -> StackFrame:
+        found = super()._frame(context, address)
+        # Whatever a handler calls is the interrupt's.
+        return replace(found, layer=INTERRUPTS) if self._contexts[context].el else found
+
+    def _where(self, context: int) -> str:
+        return "handler" if self._contexts[context].el else "thread"

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A user's own code: a program that worldwise measures as it is, with the functions that are its regions.
+
+A run keeps it as a folder of the cache, by its digest: the files of the measured machine (`files.cpio`), the orders for
+what starts it (`find`, `count`), and `code.json`, which says what it is and where its regions begin.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import first_problem
+from worldwise.lab.image import check_files
+from worldwise.libraries.own_folder import digest_of
+
+MANIFEST = "code.json"
+ARCHIVE = "files.cpio"
+FIND, COUNT = "find", "count"
+# The kinds of own code.
+PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
+# The file of firmware in its folder.
+FIRMWARE_ELF = "firmware.elf"
+_MOST_MANIFEST = 4 * 2**20
+_MOST_FILE = 512 * 2**20
+_FORMAT = 1
+
+_Address = Annotated[int, Field(ge=0, lt=2**64)]
+_Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9+.=_-]{0,199}$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+class Region(_Part):
+    """A function whose calls are measured.
+
+    Attributes:
+        function: its name in the file.
+        image: the file that has it, by its path on the measured machine.
+        address: where it begins.
+        command: the command of the TA's calls that are meant; None for all calls.
+        calls: how many calls there were, in all lives of the program.
+    """
+
+    function: str
+    image: str
+    address: _Address
+    command: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    calls: Annotated[int, Field(ge=1)] = 1
+
+
+class Mapped(_Part):
+    """Executable memory of the program: addresses begin <= pc < end have a file's bytes from `offset` on."""
+
+    begin: _Address
+    end: _Address
+    offset: _Address
+    path: str
+
+
+class CodeManifest(_Part):
+    """`code.json`.
+
+    Attributes:
+        format: of the file.
+        name: its name in cases.
+        kind: what it is.
+        command: the program and its arguments.
+        lives: how often it is started.
+        entry: where it begins in user space.
+        addresses: the functions that were asked for, in order, as the plugin is given them.
+        regions: those of them that were called, by their names in cases.
+        mapped: where it lies in memory.
+        notes: what a reader of the figures must know.
+    """
+
+    format: Literal[1]
+    name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
+    kind: Literal["program", "ta", "firmware"]
+    command: Annotated[list[str], Field(min_length=1)]
+    lives: Annotated[int, Field(ge=2, le=1000)]
+    entry: _Address
+    addresses: list[_Address]
+    regions: dict[_Name, Region]
+    mapped: list[Mapped]
+    notes: list[str] = []
+
+
+@dataclass(frozen=True)
+class Code:
+    """Own code in the cache.
+
+    Attributes:
+        folder: its folder.
+        manifest: its code.json.
+        text: the content of that.
+        files: SHA-256 of each file, by its name.
+        origin: what the user named, for messages.
+    """
+
+    folder: Path
+    manifest: CodeManifest
+    text: str
+    files: Mapping[str, str]
+    origin: Path
+
+    @property
+    def name(self) -> str:
+        """Its name in cases and tables."""
+        return self.manifest.name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the names and contents of all its files."""
+        return digest_of(self.files)
+
+
+def case_name(name: str) -> str:
+    """The name of a case for a file's name: small letters, digits and dashes."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:63] or "program"
+
+
+_brought: dict[str, Code] = {}
+
+
+def find(name: str) -> Code:
+    """The own code of a name. Raises WorldwiseError if none is registered."""
+    if name not in _brought:
+        raise WorldwiseError(
+            f"the cache no longer has the own code '{files.quoted(name)}' that was measured",
+            "measure it again: worldwise run --program PROGRAM",
+        )
+    return _brought[name]
+
+
+def add(code: Code) -> None:
+    """Register own code, until `remove`."""
+    _brought[code.name] = code
+
+
+def remove(name: str) -> None:
+    """Unregister own code; nothing if there is none of that name."""
+    _brought.pop(name, None)
+
+
+def is_known(name: str) -> bool:
+    """Whether own code of this name is registered."""
+    return name in _brought
+
+
+def is_code(folder: Path) -> bool:
+    """Whether a folder of the cache has own code, and no library."""
+    return (folder / MANIFEST).is_file()
+
+
+def load(folder: Path, origin: Path | None = None) -> Code:
+    """The own code in a folder. Raises WorldwiseError if it cannot be read."""
+    path = folder / MANIFEST
+    try:
+        data = files.read_bytes(path, _MOST_MANIFEST, folder)
+        files.require_shallow(data)
+        manifest = CodeManifest.model_validate_json(data)
+        names = sorted(one.name for one in folder.iterdir())
+        listed = {name: files.sha256(folder / name, _MOST_FILE, folder)[1] for name in names}
+    except ValidationError as error:
+        where, problem = first_problem(error)
+        raise WorldwiseError(f"{path}: {where}: {problem}.", "clean the cache, and measure it again") from None
+    except (OSError, ValueError) as error:
+        raise WorldwiseError(f"{path}: cannot be read: {files.quoted(str(error))}") from None
+    return Code(folder, manifest, data.decode(), listed, origin or folder)
+
+
+def keep(work: Path, manifest: CodeManifest, store: Path, origin: Path) -> Code:
+    """Write code.json beside the files in `work`, and move all that into the cache's folder of own code."""
+    (work / MANIFEST).write_text(json.dumps(manifest.model_dump(), indent=1) + "\n", encoding="utf-8")
+    code = load(work, origin)
+    final = store / f"{code.name}-{code.digest[:12]}"
+    store.mkdir(parents=True, exist_ok=True)
+    if final.exists() and check_files(final, code.files):
+        files.remove(store, final.name)
+    if not final.exists():
+        work.rename(final)
+    return load(final, origin)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT, the TA in /in/app/$TA, each with its Makefile.
+# They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL, empty for what the TA's Makefile says.
+# A line that begins with "worldwise: " is what the user is told.
+. /in/recipes/common.sh
+
+fail() {
+	echo "worldwise: $*"
+	exit 1
+}
+
+cp -r /in/app app
+chmod -R u+rwX app
+mkdir -p devkit export/include export/lib sysroot out
+tar -xf /in/optee/devkit.tar -C devkit
+for package in libteec2 optee-client-dev; do dpkg-deb -x "/in/$package.deb" sysroot; done
+cp -r sysroot/usr/include/. export/include/
+cp -L sysroot/usr/lib/aarch64-linux-gnu/libteec.so* export/lib/
+
+say "trusted application"
+[[ -e app/$TA/Makefile ]] || fail "$TA/Makefile: is not there; a TA is built by the Makefile of OP-TEE's TA dev kit"
+settings=(-C "app/$TA" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 O=/build/out)
+[[ -z $LEVEL ]] || settings+=(CFG_TEE_TA_LOG_LEVEL="$LEVEL")
+make "${settings[@]}" || fail "the TA in $TA does not build; it has OP-TEE 4.10's TA dev kit and no network"
+found=(out/*-*-*-*-*.ta)
+[[ ${#found[@]} == 1 && -e ${found[0]} ]] || fail "$TA built ${#found[@]} TAs instead of one"
+uuid=$(basename "${found[0]}" .ta)
+cp "${found[0]}" /out/ta
+cp "out/$uuid.elf" /out/ta.elf
+level=$(make "${settings[@]}" --print-data-base --question 2>/dev/null |
+	sed -n 's/^CFG_TEE_TA_LOG_LEVEL [:?]*= *\([0-9]\).*/\1/p' | tail -1) || true
+printf '%s\n' "$uuid" >/out/uuid
+printf '%s\n' "${level:-1}" >/out/level
+
+say "client"
+touch /build/before
+if [[ -e app/$CLIENT/Makefile ]]; then
+	make -C "app/$CLIENT" --no-builtin-variables CROSS_COMPILE=aarch64-linux-gnu- TEEC_EXPORT=/build/export ||
+		fail "the client in $CLIENT does not build; it has libteec, the lab's C library, and no network"
+elif [[ -e app/$CLIENT/CMakeLists.txt ]]; then
+	fail "$CLIENT/CMakeLists.txt: the lab has no CMake; a Makefile, or a built client: --client PROGRAM"
+else
+	fail "$CLIENT/Makefile: is not there"
+fi
+clients=()
+while IFS= read -r -d '' file; do
+	type=$(aarch64-linux-gnu-readelf -h "$file" 2>/dev/null | sed -n 's/^ *Type: *\([A-Z]*\).*/\1/p')
+	[[ $(basename "$file") == *.so* || ($type != EXEC && $type != DYN) ]] || clients+=("$file")
+done < <(find "app/$CLIENT" -type f -newer /build/before -print0 | LC_ALL=C sort -z)
+[[ ${#clients[@]} == 1 ]] || fail "$CLIENT built ${#clients[@]} programs instead of one: ${clients[*]##*/}"
+cp "${clients[0]}" /out/client
+printf '%s\n' "$(basename "${clients[0]}")" >/out/name

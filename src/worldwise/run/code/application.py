@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OP-TEE applications: a client and a TA, built as OP-TEE's examples are, or ready-made.
+
+The build is a stranger's: it runs in the sandbox of every build, on a copy of the folders, without a network.
+"""
+
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import Image, ImageStore, Recipe
+from worldwise.lab.sandbox.identity import require_confinement
+from worldwise.libraries.own_code import case_name
+from worldwise.libraries.own_folder import copy_folder
+from worldwise.targets import own_code as machines
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SAYS = "worldwise: "
+# The head of a signed TA: magic, kind, size of the image, algorithm, sizes of the digest and of the signature.
+_HEAD = struct.Struct("<IIIIHH")
+_MAGIC, _PLAIN, _SIGNED, _ENCRYPTED = 0x4F545348, 0, 1, 2
+# A TA that the supplicant loads has its UUID and its version behind the signature.
+_BOOTSTRAP = 20
+_MOST_TA = 64 * 2**20
+_LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
+
+
+@dataclass(frozen=True)
+class Application:
+    """A client and a TA that are ready to be brought.
+
+    Attributes:
+        client: the client's program.
+        name: its name.
+        ta: the signed TA.
+        elf: the TA's ELF file, with its symbols if it has such.
+        uuid: the TA's.
+        words: how both came to be, for a reader of the figures.
+    """
+
+    client: bytes
+    name: str
+    ta: bytes
+    elf: bytes
+    uuid: str
+    words: str
+
+    @property
+    def guest_files(self) -> dict[str, bytes]:
+        """The files of the measured machine besides the client."""
+        return {f"{machines.TA_ROOM}/{self.uuid}.ta": self.ta}
+
+
+def application(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+    """The application in two folders, which is built, or in two files. Raises WorldwiseError."""
+    if ta.is_dir() != client.is_dir():
+        raise WorldwiseError(
+            f"--ta {ta} and --client {client}: one is a folder and the other a file.",
+            "two folders with their Makefiles, which are built, or UUID.ta and a program, which are ready",
+        )
+    if ta.is_dir():
+        return _built(ta, client, level, images)
+    if level is not None:
+        raise WorldwiseError(
+            "--log-level is for a TA that is built: this one is ready-made.", "leave it out, or name its folder"
+        )
+    return _ready(ta, client)
+
+
+def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+    for path in (ta, client):
+        require_confinement(f"the code in {path}")
+    names = [path.resolve().name for path in (ta, client)]
+    for name, path in zip(names, (ta, client), strict=True):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+            raise WorldwiseError(
+                f"{path}: '{files.quoted(name)}' cannot be the name of a folder that is built.",
+                "a name of letters, digits, '.', '_' and '-'",
+            )
+    if names[0] == names[1]:
+        raise WorldwiseError(f"--ta {ta} and --client {client}: both folders are named {names[0]}.", "rename one")
+    store = images.lab.cache / "own"
+    copies = [copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in (ta, client)]
+    recipe = machines.application(names[0], copies[0], names[1], copies[1], level)
+    try:
+        image = images.get(recipe)
+    except WorldwiseError as error:
+        raise _told(error, ta, client, recipe) from error
+    uuid, said, name = (_line(image, file) for file in ("uuid", "level", "name"))
+    if not _UUID.fullmatch(uuid):
+        raise WorldwiseError(
+            f"{ta}: its TA is named '{files.quoted(uuid)}', and that is no UUID.", "BINARY in Makefile"
+        )
+    if files.name_problem(name) or not re.fullmatch("[0-4]", said):
+        raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
+    whose = "--log-level" if level is not None else "the TA's Makefile"
+    words = (
+        f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
+        f"by {whose}); --log-level 0 leaves out what its messages cost"
+    )
+    client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
+    return Application(client_bytes, name, ta_bytes, elf, uuid, words)
+
+
+def _line(image: Image, name: str) -> str:
+    return files.read_bytes(image.file(name), 4096, image.directory).decode("utf-8", "replace").strip()
+
+
+def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> WorldwiseError:
+    """What a user is told of a build that failed: the script's own word, and what the compiler said before."""
+    lines = error.details.splitlines()
+    says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
+    if not says:
+        return WorldwiseError(f"{recipe.name}: {error.message}", error.hint, error.details)
+    wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
+    missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
+    hint = "the end of what it said is below"
+    if missing:
+        name = files.quoted(missing[1])
+        hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+    details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
+    return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
+
+
+def _ready(ta: Path, client: Path) -> Application:
+    uuid = ta.name.removesuffix(".ta")
+    if not ta.name.endswith(".ta") or not _UUID.fullmatch(uuid):
+        raise WorldwiseError(
+            f"--ta {ta}: a ready-made TA is named UUID.ta: that is how tee-supplicant finds it.",
+            "such as 8aaaf200-2450-11e4-abe2-0002a5d5c51b.ta; or name the TA's folder, and it is built",
+        )
+    try:
+        signed, program = (files.read_bytes(path.resolve(), _MOST_TA) for path in (ta, client))
+    except OSError as error:
+        raise WorldwiseError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    words = f"ready-made: worldwise built neither {ta.name} nor {client.name}"
+    return Application(program, client.name, signed, elf_of(signed, ta), uuid, words)
+
+
+def elf_of(signed: bytes, ta: Path) -> bytes:
+    """The ELF file in a signed TA. Raises WorldwiseError if it is none, or encrypted."""
+    try:
+        magic, kind, size, _, digest, signature = _HEAD.unpack_from(signed)
+    except struct.error:
+        magic = kind = size = digest = signature = 0
+    if magic != _MAGIC or kind not in (_PLAIN, _SIGNED, _ENCRYPTED):
+        raise WorldwiseError(f"--ta {ta}: is no TA that OP-TEE loads: it does not begin as a signed one does.")
+    if kind == _ENCRYPTED:
+        raise WorldwiseError(f"--ta {ta}: is encrypted, so nobody can name its functions.", "give it signed alone")
+    at = _HEAD.size + digest + signature + (_BOOTSTRAP if kind == _SIGNED else 0)
+    found = signed[at : at + size]
+    if len(found) != size or not found.startswith(b"\x7fELF"):
+        raise WorldwiseError(f"--ta {ta}: its content is cut off, or no ELF file.")
+    return found

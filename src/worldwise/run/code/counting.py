@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Running own code: where it lies, what it executes, and the records of each of its regions.
+
+The machine runs with the plugin attached, so the run that counts is the run that `explain` takes apart. That the plugin
+disturbs nothing is tried: without it the counter has the same values around each life of the program.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.holding import mark_used
+from worldwise.lab.image import ImageStore
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import Code, Mapped, Region
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.measurer import Ended, StartFrom
+from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import plugin as plugin_recipe
+from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.own import map_program, own_programs, own_space
+from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
+from worldwise.machine.symbols.said import initramfs_files, machine_symbols
+from worldwise.machine.symbols.space import AddressSpace
+from worldwise.plan.case import Case
+from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
+from worldwise.records.models import CLOCK, Failure
+from worldwise.records.parse import read_records
+from worldwise.records.trace import Pass, Trace, TraceTooLargeError, read_trace
+from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, tables_in, write_for_plugin
+from worldwise.targets.linux import PLAIN
+from worldwise.targets.own_code import LINUX, tee_base
+
+if TYPE_CHECKING:
+    from worldwise.run.code.firmware import FirmwareCounter
+
+# What the machine leaves besides what every machine does.
+LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
+_MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
+_LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
+_MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
+# Characters of a process's name.
+_COMM = 15
+
+
+@dataclass(frozen=True)
+class Life:
+    """One life of the program: the counter around it, its exit status (-1 if a signal ended it), the signal, and how
+    often the processor was idle meanwhile."""
+
+    begin: int
+    end: int
+    status: int
+    signal: int
+    idle: int
+
+    @property
+    def problem(self) -> str:
+        """Why it is none that can be measured, as it follows the program's name; empty if it can."""
+        if self.signal:
+            known = [one.name for one in signal.Signals if one == self.signal]
+            why = " (it wrote more than 64 MiB into a file)" if known == ["SIGXFSZ"] else ""
+            return f"was ended by the signal {known[0] if known else self.signal}{why}"
+        if self.status == 127:
+            return "could not be started, or ended with status 127"
+        if self.idle:
+            return (
+                f"let the processor idle {self.idle} times: it sleeps or waits, and the counter, virtual time, "
+                "goes on then without instructions"
+            )
+        return ""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a run of own code left: its folder, its trace, its lives, what it printed."""
+
+    directory: Path
+    trace: Trace
+    lives: Sequence[Life]
+    output: bytes
+
+
+def process_of(command: Sequence[str]) -> str:
+    """The program as Linux names its process."""
+    return Path(command[0]).name[:_COMM]
+
+
+def is_tee(machine: Machine) -> bool:
+    """Whether a machine has OP-TEE."""
+    return "tee" in machine.symbols
+
+
+def said_by(emulator: Emulator, images: ImageStore, machine: Machine) -> Path:
+    """What a machine with the same kernel says of itself."""
+    if is_tee(machine):
+        return machine_symbols(emulator, tee_base(images))
+    return machine_symbols(emulator, PLAIN[LINUX].speaking(machine, images))
+
+
+def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[Life, list[Mapped]]:
+    """Start the program once, and return how that went and what of it is mapped as it ends.
+
+    The kernel's code in user space is left beside the archive. Raises WorldwiseError.
+    """
+    with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
+        work = Path(temporary)
+        _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
+        (life,) = _lives(work)
+        files.copy(work / VDSO, machine.files[own_code.ARCHIVE].parent / VDSO, _MOST_VDSO, work)
+        maps = files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")
+        output = files.read_bytes(work / OUTPUT, MOST_OUTPUT, work)
+    require_good(command[0], life, output)
+    return life, list(_mapped(maps))
+
+
+def _mapped(maps: str) -> Iterator[Mapped]:
+    for line in maps.splitlines():
+        if match := _MAPS.fullmatch(line):
+            yield Mapped(begin=int(match[1], 16), end=int(match[2], 16), offset=int(match[3], 16), path=match[4])
+
+
+def require_good(program: str, life: Life, output: bytes) -> None:
+    """Raise WorldwiseError, with the end of what it printed, if a life of the program went wrong."""
+    if life.problem:
+        said = files.quoted(output[-500:].decode("utf-8", "replace"), 600)
+        raise WorldwiseError(
+            f"{program} {life.problem}.",
+            "try it first: a program that fails is not measured"
+            if not life.idle
+            else "let it compute without sleeping, or measure a program of the same functions that does",
+            f"the end of what it printed: {said}" if said else "it printed nothing",
+        )
+
+
+def _lives(directory: Path) -> list[Life]:
+    text = files.read_bytes(directory / LAUNCHED, _MOST_LAUNCHED, directory).decode("ascii", "replace")
+    found = [_LIFE.fullmatch(line) for line in text.splitlines()]
+    if not found or None in found:
+        raise WorldwiseError(f"{directory / LAUNCHED}: the machine did not say how the program ended")
+    return [Life(*map(int, match.groups())) for match in found if match]
+
+
+def _run(
+    emulator: Emulator,
+    machine: Machine,
+    directory: Path,
+    plugin: Plugin | None,
+    left: tuple[str, ...],
+    progress: Callable[[int], None] = lambda _: None,
+) -> Ended:
+    # A file of records says that the machine started, whatever the program does with its own.
+    (directory / RECORDS).touch()
+    try:
+        left = (*left, STARTED)
+        ended = emulator.run(machine, ("/bin/fetch",), directory, plugin=plugin, left=left, progress=progress)
+        # What starts the program, and, if that cannot be started itself, the first process.
+        said = directory / STARTED if (directory / STARTED).exists() else directory / RECORDS
+        records = read_records(said)
+    except OSError as error:
+        raise WorldwiseError(f"machine {machine.name}: {error.strerror}") from None
+    for record in records:
+        if isinstance(record, Failure):
+            raise WorldwiseError(
+                f"machine {machine.name}: {files.quoted(record.message)}",
+                details=emulator.diagnosis(directory, machine),
+            )
+    return ended
+
+
+@dataclass
+class Counter:
+    """Runs own code under the plugin, and keeps what it left in the cache, by all that decides it."""
+
+    emulator: Emulator
+    images: ImageStore
+    notify: Callable[[str], None] = lambda _: None
+
+    def space(self, machine: Machine, mapped: Sequence[Mapped], command: Sequence[str]) -> AddressSpace:
+        """The symbols of the machine with the program in it."""
+        said = said_by(self.emulator, self.images, machine)
+        archive = machine.files[own_code.ARCHIVE]
+        content = initramfs_files(archive) | {"[vdso]": (archive.parent / VDSO).read_bytes()}
+        programs = own_programs(self.emulator, self.images, content, said)
+        if not is_tee(machine):
+            return own_space(machine, programs, mapped, process_of(command))
+        # The machine says what it has itself; TAs are found where they ran.
+        named = replace(tee_base(self.images), symbols={n: p for n, p in machine.symbols.items() if n != "launcher"})
+        space = address_space(self.emulator, named, self.images)
+        map_program(space, machine, programs, mapped, process_of(command))
+        return space
+
+    def count(
+        self,
+        machine: Machine,
+        mapped: Sequence[Mapped],
+        command: Sequence[str],
+        entry: int,
+        addresses: Sequence[int],
+        fresh: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+        cores: Mapping[str, str] | None = None,
+        whole: bool = False,
+    ) -> Counted:
+        """Run the program as often as its order says; functions at these addresses are regions.
+
+        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken,
+        unless `fresh`. Raises WorldwiseError.
+        """
+        lab = self.emulator.lab
+        key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
+        if not fresh and key in _done:
+            return _done[key]
+        space = self.space(machine, mapped, command)
+        ranges = pack_ranges(function_ranges(space, process_of(command)))
+        plugin = self.images.get(plugin_recipe())
+        tables = list((cores or {}).values())
+        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
+        parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
+        parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        traces = lab.cache / "traces"
+        traces.mkdir(parents=True, exist_ok=True)
+        final = traces / digest[:16]
+        with FileLock(traces / f".{digest[:16]}.lock"):
+            if fresh or not is_whole(final, digest):
+                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as temporary:
+                    work = Path(temporary)
+                    write_for_plugin(functions := work / "functions", ranges)
+                    placed = tables_in(tables, work)
+                    made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, tuple(addresses))
+                    directory = work / "run"
+                    directory.mkdir()
+                    self.notify(f"counting {command[0]}")
+                    ended = _run(self.emulator, machine, directory, made, (LAUNCHED, OUTPUT), progress)
+                    self.notify(f"counted {command[0]} in {ended.wall_seconds:.1f} s")
+                    if not cores:
+                        self._verify(machine, directory, command, progress)
+                    (directory / RECORDS).unlink(missing_ok=True)
+                    keep_trace(directory, digest, bool(cores))
+                    shutil.rmtree(final, ignore_errors=True)
+                    directory.rename(final)
+            try:
+                trace = read_trace(final / KEPT_TRACE)
+            except TraceTooLargeError:
+                shutil.rmtree(final, ignore_errors=True)
+                raise WorldwiseError(
+                    f"{command[0]}: its regions are called more often than a trace can say; it is not kept",
+                    "choose functions further out with --region, or let it do less: its arguments, --repeat",
+                ) from None
+        mark_used(final)
+        counted = Counted(final, trace, _lives(final), files.read_bytes(final / OUTPUT, MOST_OUTPUT, final))
+        for life in counted.lives:
+            require_good(command[0], life, counted.output)
+        _check(counted, command[0])
+        _done.clear()
+        _done[key] = counted
+        return counted
+
+    def _verify(
+        self, machine: Machine, directory: Path, command: Sequence[str], progress: Callable[[int], None]
+    ) -> None:
+        """Run it again without the plugin: raise WorldwiseError unless the counter has the same values."""
+        with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
+            work = Path(temporary)
+            ended = _run(self.emulator, machine, work, None, (LAUNCHED, OUTPUT), progress)
+            for number, (one, other) in enumerate(zip(_lives(directory), _lives(work), strict=True), 1):
+                if one != other:
+                    raise WorldwiseError(
+                        f"{command[0]}: a second run of it was another: start {number} took {one.end - one.begin:,} "
+                        f"instructions and then {other.end - other.begin:,}",
+                        "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
+                    )
+            self.notify(f"the same in a second run, without the plugin, in {ended.wall_seconds:.1f} s")
+
+    def _arguments(self, machine: Machine, entry: int) -> dict[str, str]:
+        said = said_by(self.emulator, self.images, machine) / "kallsyms"
+        lines = said.read_text(encoding="ascii").splitlines()
+        (switch,) = [line.split()[0] for line in lines if line.endswith(" cpu_switch_to")]
+        found = {"mode": "stack", "task-switch": f"0x{switch}", "entry": f"{entry:#x}"}
+        if not is_tee(machine):
+            return found | {"monitor": "no"}
+        core = machine.symbols["tee"]
+        return found | {
+            "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
+            "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
+        }
+
+
+# The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
+_done: dict[tuple[str, int, tuple[int, ...], tuple[str, ...], bool], Counted] = {}
+
+
+def _check(counted: Counted, program: str) -> None:
+    """Raise WorldwiseError unless each life is a pass whose instructions are the counter's difference."""
+    outer = [one for one in counted.trace.passes if not one.parent]
+    for number, (one, life) in enumerate(zip(outer, counted.lives, strict=False), 1):
+        if (one.begin, one.end) != (life.begin, life.end) or one.instructions != life.end - life.begin:
+            raise WorldwiseError(
+                f"{program}: start {number}: the plugin counted {one.instructions:,} instructions from {one.begin} to "
+                f"{one.end}, the counter went from {life.begin} to {life.end}",
+                "a program that has marks of its own must end each region that it begins",
+            )
+    if len(outer) != len(counted.lives):
+        raise WorldwiseError(f"{program}: was started {len(counted.lives)} times, but {len(outer)} were seen")
+
+
+def _of_firmware(counter: Counter) -> "FirmwareCounter":
+    # It needs what is here.
+    from worldwise.run.code.firmware import FirmwareCounter
+
+    return FirmwareCounter(counter.emulator, counter.images, counter.notify)
+
+
+def space_of(code: Code, counter: Counter, machine: Machine) -> AddressSpace:
+    """The symbols of the machine of own code."""
+    manifest = code.manifest
+    if manifest.kind == own_code.FIRMWARE:
+        return _of_firmware(counter).space(machine)
+    return counter.space(machine, manifest.mapped, manifest.command)
+
+
+def counted_of(
+    code: Code,
+    counter: Counter,
+    machine: Machine,
+    fresh: bool = False,
+    cores: Mapping[str, str] | None = None,
+    whole: bool = False,
+) -> Counted:
+    """The run of own code in the cache, made anew if it is gone. Raises WorldwiseError."""
+    manifest = code.manifest
+    if manifest.kind == own_code.FIRMWARE:
+        if cores:
+            raise WorldwiseError(
+                f"own/{code.name}: firmware without marks is not predicted: the models of M cores run between readings "
+                "of a board's counter.",
+                "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
+            )
+        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh)
+    return counter.count(
+        machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole
+    )
+
+
+def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[list[Pass], int]:
+    """The calls of a region that count, in the order of time, and how many others there are.
+
+    Calls that returned count; if none did, those that the end of the program ended.
+    """
+    number = addresses.index(region.address) + 1
+    every = [
+        one
+        for one in trace.passes
+        if one.call == number and (region.command is None or one.given[1] & 0xFFFFFFFF == region.command)
+    ]
+    for how in ("returned", "exit"):
+        if found := [one for one in every if one.how == how]:
+            return sorted(found, key=lambda one: one.begin), len(every) - len(found)
+    return [], len(every)
+
+
+def calls_for_records(code: Code, trace: Trace, region: Region) -> list[Pass]:
+    """The calls of a region that are samples: of firmware that is called once, that of a second power-on too."""
+    calls, _ = calls_of(trace, code.manifest.addresses, region)
+    if code.manifest.kind != own_code.FIRMWARE or len(calls) != 1:
+        return calls
+    (whole,) = [one for one in trace.passes if not one.parent]
+    (one,) = calls
+    # Every power-on is the same, which was tried.
+    return [one, one.model_copy(update={"begin": one.begin + whole.end, "end": one.end + whole.end})]
+
+
+def write_records(case: Case, code: Code, counted: Counted, path: Path) -> None:
+    """Write the records of a case: a sample for each call of its region."""
+    region = code.manifest.regions.get(case.operation)
+    if region is None:
+        raise WorldwiseError(f"{case.id}: that code has no region {files.quoted(case.operation)}")
+    calls = calls_for_records(code, counted.trace, region)
+    lines: list[Mapping[str, str | int]] = [
+        {
+            "type": "start",
+            "format": 2,
+            "program": "own-code",
+            "operation": case.operation,
+            "implementation": case.implementation,
+            "clock": CLOCK,
+            "unit": "instructions",
+            "warmup": 0,
+            "samples": len(calls) - 1,
+            "parameters": "",
+        },
+        {"type": "overhead", "place": REGION_PLACE, "clock": CLOCK, "count": 0},
+    ]
+    lines += [
+        {
+            "type": "sample",
+            "measure": REGION_MEASURE,
+            "place": REGION_PLACE,
+            "index": index,
+            "phase": "sample" if index else "first",
+            "begin": one.begin,
+            "end": one.end,
+            "count": one.instructions,
+        }
+        for index, one in enumerate(calls)
+    ]
+    lines.append({"type": "end", "status": 0, "idle": sum(life.idle for life in counted.lives)})
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines), encoding="ascii")
+
+
+def run_case(
+    emulator: Emulator,
+    images: ImageStore,
+    machine: Machine,
+    case: Case,
+    directory: Path,
+    start: StartFrom,
+    progress: Callable[[int], None],
+) -> Ended:
+    """Write the records of a case of own code into its directory, from the run of all its regions."""
+    if start != "snapshot":
+        raise WorldwiseError(f"{case.id}: own code starts from a saved machine", "run it without `--cold`")
+    code = own_code.find(case.implementation)
+    counted = counted_of(code, Counter(emulator, images, emulator.notify), machine)
+    write_records(case, code, counted, directory / RECORDS)
+    for name in (OUTPUT, CONSOLE, SECURE_CONSOLE, EMULATOR_LOG):
+        if (counted.directory / name).exists():
+            shutil.copyfile(counted.directory / name, directory / name)
+    progress((directory / RECORDS).stat().st_size)
+    return Ended(0, tuple(code.manifest.command), 0.0)

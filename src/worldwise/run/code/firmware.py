@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Firmware of a user's own: an ELF file that starts on one of QEMU's machines of the M profile.
+
+It has no counter that worldwise could read, so the plugin's count stands alone: tests/machine compares it with QEMU's
+own log of executed instructions. Every power-on is the same, so one of them is enough; a second one is tried.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from worldwise.base import files
+from worldwise.base.choices import choice_error, close_names
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.holding import mark_used
+from worldwise.lab.image import ImageStore
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Region, case_name
+from worldwise.machine.elfasking import ask
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
+from worldwise.machine.plugin import FlatPlugin, flat_plugin
+from worldwise.machine.symbols.machine import flat_space
+from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
+from worldwise.machine.symbols.space import AddressSpace
+from worldwise.records.trace import TraceTooLargeError, read_trace
+from worldwise.run.code.counting import Counted, Life, calls_of
+from worldwise.run.code.order import check_glob, matches
+from worldwise.run.code.prepare import MAIN, Ready, case_names
+from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, write_for_plugin
+from worldwise.targets.own_code import M_MACHINES, firmware_machine
+
+_MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
+_MOST_REGIONS, _MOST_CLOSE = 500, 6
+# As its process would be called if it were one.
+PROCESS = FIRMWARE_ELF
+# What a record stands for that a machine of Linux writes: this one writes none.
+_END = '{"type":"end","status":0,"idle":0}\n'
+
+
+@dataclass(frozen=True)
+class WantedFirmware:
+    """What was asked for.
+
+    Attributes:
+        elf: the ELF file.
+        machine: one of M_MACHINES.
+        regions: patterns of the functions whose calls are measured; none for main.
+        until: the function at whose call the machine ends; empty for none.
+        instructions: after how many instructions it ends; 0 for never.
+        name: its name in cases; empty for one made of the file's.
+    """
+
+    elf: Path
+    machine: str
+    regions: tuple[str, ...] = ()
+    until: str = ""
+    instructions: int = 0
+    name: str = ""
+
+
+def prepare_firmware(
+    wanted: WantedFirmware, images: ImageStore, emulator: Emulator, notify: Callable[[str], None], fresh: bool = False
+) -> Ready:
+    """Run the firmware and find its regions. Raises WorldwiseError."""
+    if wanted.machine not in M_MACHINES:
+        raise choice_error("--machine", wanted.machine, [f"{name} ({what})" for name, what in M_MACHINES.items()])
+    for pattern in (*wanted.regions, *([wanted.until] if wanted.until else [])):
+        check_glob(pattern)
+    content = _read(wanted.elf)
+    chosen, until = _chosen(wanted, content)
+    addresses = sorted(set(chosen.values()))
+    store = images.lab.cache / "own"
+    store.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store, prefix=".making-") as temporary:
+        work = Path(temporary, "code")
+        work.mkdir()
+        (work / FIRMWARE_ELF).write_bytes(content)
+        command = [f"/{FIRMWARE_ELF}", wanted.machine, f"{until or 0:#x}", str(wanted.instructions)]
+        machine = firmware_machine(work, case_name(wanted.name or wanted.elf.name), wanted.machine)
+        counter = FirmwareCounter(emulator, images, notify)
+        counted = counter.count(machine, command, addresses, fresh)
+        regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
+        manifest = CodeManifest(
+            format=1,
+            name=wanted.name or case_name(wanted.elf.name),
+            kind="firmware",
+            command=command,
+            lives=2,
+            entry=0,
+            addresses=addresses,
+            regions=regions,
+            mapped=[],
+            notes=notes,
+        )
+        code = own_code.keep(work, manifest, store, wanted.elf)
+    return Ready(code, counted, unentered)
+
+
+def _read(elf: Path) -> bytes:
+    try:
+        content = files.read_bytes(elf.resolve(), _MOST_ELF)
+    except OSError as error:
+        raise WorldwiseError(f"--firmware {elf}: cannot be read: {error.strerror}.") from None
+    kind, processor, *_ = ask(content, ("program",), what=f"--firmware {elf}")[0]
+    if (kind, processor) != ("ET_EXEC", "EM_ARM"):
+        raise WorldwiseError(
+            f"--firmware {elf}: is no linked program for 32-bit Arm: {kind}, {processor}.",
+            "link it with arm-none-eabi-gcc (worldwise lab enter has it); a .bin or .hex file has no symbols",
+        )
+    return content
+
+
+def _chosen(wanted: WantedFirmware, content: bytes) -> tuple[dict[str, int], int]:
+    """The functions that were asked for, by their names in cases, and the address of the one that ends it."""
+    (functions,) = ask(content, ("named_functions",), what=f"--firmware {wanted.elf}")
+    by_name = {name: start for name, start, _ in functions}
+    patterns = wanted.regions or (MAIN,)
+    for pattern in (*patterns, *([wanted.until] if wanted.until else [])):
+        if not any(matches(name, [pattern]) for name in by_name):
+            close = close_names(pattern.strip("*?"), by_name, _MOST_CLOSE)
+            raise WorldwiseError(
+                f"{wanted.elf} has no function {files.quoted(pattern)}. One that the compiler put into all its callers "
+                "has no address: `-fno-inline` keeps it.",
+                f"the nearest names: {', '.join(map(files.quoted, close))}"
+                if close
+                else "its symbols were stripped"
+                if not by_name
+                else "no name is near it",
+            )
+    found: dict[int, str] = {}
+    for name, start in sorted(by_name.items(), key=lambda item: (item[0] not in patterns, len(item[0]), item[0])):
+        if matches(name, patterns):
+            found.setdefault(start, name)
+    if len(found) > _MOST_REGIONS:
+        raise WorldwiseError(f"--region: {len(found):,} functions have such names. Allowed: up to {_MOST_REGIONS}.")
+    named = case_names((name, start) for start, name in sorted(found.items(), key=lambda item: item[1]))
+    return {name: start for name, (_, start) in named.items()}, by_name.get(wanted.until, 0)
+
+
+@dataclass
+class FirmwareCounter:
+    """Runs firmware under the plugin, and keeps what it left in the cache."""
+
+    emulator: Emulator
+    images: ImageStore
+    notify: Callable[[str], None] = lambda _: None
+
+    def space(self, machine: Machine) -> AddressSpace:
+        """The symbols of the firmware."""
+        return flat_space(self.emulator, machine, PROCESS, None)
+
+    def count(self, machine: Machine, command: Sequence[str], addresses: Sequence[int], fresh: bool = False) -> Counted:
+        """Run the firmware from its reset to its end; functions at these addresses are regions.
+
+        Raises WorldwiseError.
+        """
+        lab = self.emulator.lab
+        plugin = self.images.get(flat_plugin())
+        ranges = pack_ranges(function_ranges(self.space(machine), PROCESS))
+        arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
+        parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        traces = lab.cache / "traces"
+        traces.mkdir(parents=True, exist_ok=True)
+        final = traces / digest[:16]
+        with FileLock(traces / f".{digest[:16]}.lock"):
+            if fresh or not is_whole(final, digest):
+                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as temporary:
+                    work = Path(temporary)
+                    write_for_plugin(functions := work / "functions", ranges)
+                    made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=tuple(addresses))
+                    directory = self._run(machine, made, work / "run")
+                    other = self._run(machine, made, work / "again")
+                    if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():
+                        raise WorldwiseError(
+                            f"{machine.name}: a second power-on executed something else",
+                            "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
+                        )
+                    keep_trace(directory, digest, False)
+                    shutil.rmtree(final, ignore_errors=True)
+                    directory.rename(final)
+            try:
+                trace = read_trace(final / KEPT_TRACE)
+            except TraceTooLargeError:
+                shutil.rmtree(final, ignore_errors=True)
+                raise WorldwiseError(
+                    f"{machine.name}: its regions are called more often than a trace can say; it is not kept",
+                    "choose functions further out with --region, or end it sooner: --until FUNCTION, --instructions N",
+                ) from None
+        mark_used(final)
+        (whole,) = [one for one in trace.passes if not one.parent]
+        printed = b"".join(
+            files.read_bytes(final / name, 2**24, final)[-_MOST_OUTPUT:] for name in (EMULATOR_LOG, CONSOLE)
+        )
+        return Counted(final, trace, [Life(whole.begin, whole.end, 0, 0, 0)] * 2, printed)
+
+    def _run(self, machine: Machine, plugin: FlatPlugin, directory: Path) -> Path:
+        directory.mkdir()
+        # No program of ours runs there and says how it ended.
+        (directory / RECORDS).write_text(_END, encoding="ascii")
+        self.notify(f"starting {machine.name}")
+        ended = self.emulator.run(machine, (), directory, plugin=plugin)
+        (directory / RECORDS).unlink(missing_ok=True)
+        self.notify(f"{machine.name} ended in {ended.wall_seconds:.1f} s")
+        return directory
+
+
+def _entered(
+    chosen: Mapping[str, int], counted: Counted, addresses: Sequence[int], wanted: WantedFirmware
+) -> tuple[dict[str, Region], list[str], list[str]]:
+    regions: dict[str, Region] = {}
+    unentered: list[str] = []
+    notes: list[str] = []
+    for name, address in chosen.items():
+        region = Region(function=name, image=f"/{FIRMWARE_ELF}", address=address)
+        calls, others = calls_of(counted.trace, addresses, region)
+        if not calls:
+            unentered.append(name)
+            continue
+        if others:
+            notes.append(f"{name}: {others} calls did not return and are not counted")
+        if calls[0].how == "exit":
+            notes.append(f"{name} never returned: it is counted until the machine ended")
+        if inner := sum(call.recursions for call in calls):
+            notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
+        if len(calls) == 1:
+            notes.append(f"{name} is called once at each power-on: its second call is that of a second one, the same")
+        regions[name] = region.model_copy(update={"calls": max(2, len(calls))})
+    if not regions:
+        said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
+        raise WorldwiseError(
+            f"no region was entered: {wanted.elf.name} did not call {', '.join(unentered[:_MOST_CLOSE])} in "
+            f"{counted.lives[0].end:,} instructions.",
+            "does it start on this machine (--machine), and does it end later (--until, --instructions)?",
+            f"the end of what it printed: {said}" if said else "it printed nothing",
+        )
+    return regions, unentered, notes

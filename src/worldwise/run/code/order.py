@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a user asks of own code, and the files that the measured machine gets for it.
+
+All of it is a stranger's: names are checked by their form, files are read as regular files within limits, and nothing
+of it runs but on the emulated machine.
+"""
+
+import fnmatch
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND, case_name
+from worldwise.machine.elfasking import ask
+from worldwise.run.code.application import Application
+from worldwise.targets import own_code as machines
+from worldwise.targets.own_code import TA_ELF, TA_UUID
+
+# Where the program lies, and is started, on the measured machine; and where the loader looks for libraries.
+ROOM, LIBRARY_ROOM, LOADER = "work", "lib", "ld-linux-aarch64.so.1"
+DEFAULT_LIVES, MOST_LIVES = 5, 100
+_MOST_BYTES = 256 * 2**20
+_MOST_FILES, _MOST_ARGUMENTS, _MOST_ORDER = 200, 200, 60_000
+# Of the loader's default search, and of the files of packages.
+_MOST_LIBRARIES = 500
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
+# A symbol's name, or a shell pattern for one: no space, no quote, no separator of any format.
+_GLOB = re.compile(r"[A-Za-z0-9_.$@~*?\[\]!+:-]{1,200}")
+_MOST_GLOBS = 100
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for.
+
+    Attributes:
+        program: the program's file; of an application its client, by its name.
+        arguments: its arguments.
+        regions: patterns of the functions whose calls are measured; none for the whole program.
+        lives: how often it is started.
+        packages: packages of the lab whose libraries it may use, besides those that it always may.
+        libraries: files of further libraries.
+        files: files that it finds in its current folder.
+        input: the file that is its standard input.
+        name: its name in cases; empty for one made of the file's.
+        application: the OP-TEE application that it is the client of; None for a program.
+    """
+
+    program: Path
+    arguments: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    lives: int = DEFAULT_LIVES
+    packages: tuple[str, ...] = ()
+    libraries: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    input: Path | None = None
+    name: str = ""
+    application: Application | None = None
+
+    @property
+    def kind(self) -> Literal["program", "ta"]:
+        """What it is."""
+        return "ta" if self.application else "program"
+
+    @property
+    def option(self) -> str:
+        """The option that named it."""
+        return "--client" if self.application else "--program"
+
+    @property
+    def case_name(self) -> str:
+        """Its name in cases: small letters, digits and dashes."""
+        return self.name or case_name(self.program.name)
+
+    @property
+    def guest_path(self) -> str:
+        """Where it is started on the measured machine."""
+        return f"/{ROOM}/{self.program.name}"
+
+    def check(self, lab: Lab) -> None:
+        """Raise WorldwiseError for what no program can be asked, naming it."""
+        for pattern in self.regions:
+            check_glob(pattern)
+        if len(self.regions) > _MOST_GLOBS:
+            raise WorldwiseError(f"--region: {len(self.regions)} patterns. Allowed: up to {_MOST_GLOBS}.")
+        for package in self.packages:
+            check_package(package, lab)
+        if not re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", self.case_name):
+            raise WorldwiseError(
+                f"'{files.quoted(self.case_name)}' cannot be the name of a case.",
+                "give one of small letters, digits and dashes: --name NAME",
+            )
+        for word in self.arguments:
+            if "\0" in word:
+                raise WorldwiseError("an argument of the program has a zero byte in it")
+        if len(self.arguments) > _MOST_ARGUMENTS or sum(len(one.encode()) + 1 for one in self.arguments) > _MOST_ORDER:
+            raise WorldwiseError(
+                f"the program has {len(self.arguments)} arguments. Allowed: up to {_MOST_ARGUMENTS}, and "
+                f"{_MOST_ORDER:,} bytes.",
+                "put them into a file: --file FILE",
+            )
+
+
+def check_glob(pattern: str) -> None:
+    """Raise WorldwiseError for what is no name of a function and no pattern for one."""
+    if not _GLOB.fullmatch(pattern):
+        raise WorldwiseError(
+            f"--region '{files.quoted(pattern)}' is neither a function's name nor a pattern for one.",
+            "such as crypto_sign or 'EVP_DigestSign*'; a C++ function by its name in the symbol table (nm FILE)",
+        )
+
+
+def check_package(package: str, lab: Lab) -> None:
+    """Raise WorldwiseError for a package that the lab does not have for the measured machines."""
+    there = sorted(one.name for one in lab.lock.target if one.architecture == "arm64")
+    if not _PACKAGE.fullmatch(package) or package not in there:
+        raise WorldwiseError(
+            f"--package '{files.quoted(package)}' is not among the lab's packages for the measured machine.",
+            f"it has {', '.join(there)}; a library of another package: --library FILE",
+        )
+
+
+def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
+    """Write what the measured machine gets into a folder: the archive and both orders. Returns the archive's files.
+
+    Raises WorldwiseError for a file that is missing, is no program of this machine, or needs a library that nobody has.
+    """
+    option = wanted.option
+    program = wanted.application.client if wanted.application else _read(wanted.program, option)
+    kind, processor, _, loader, _, folders = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
+    if processor != "EM_AARCH64" or kind not in ("ET_EXEC", "ET_DYN"):
+        of = {"EM_ARM": "32-bit Arm", "EM_X86_64": "x86-64"}.get(processor, processor)
+        raise WorldwiseError(
+            f"{option} {wanted.program} is no program for AArch64: {kind}, {of}.",
+            "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
+        )
+    if loader and (loader.rpartition("/")[2] != LOADER or files.path_problem(loader.lstrip("/"))):
+        raise WorldwiseError(
+            f"{option} {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {LOADER}.",
+            "link the program statically",
+        )
+    content: dict[str, bytes] = {f"{ROOM}/{wanted.program.name}": program}
+    if wanted.application:
+        content |= wanted.application.guest_files
+        (work / TA_ELF).write_bytes(wanted.application.elf)
+        (work / TA_UUID).write_text(wanted.application.uuid, encoding="ascii")
+    for path in wanted.files:
+        _add(content, f"{ROOM}/{path.name}", _read(path, "--file"), path)
+    if wanted.input:
+        content["input"] = _read(wanted.input, "--input")
+    given = {path.name: _read(path, "--library") for path in wanted.libraries}
+    if loader:
+        room = next(filter(None, map(_room_of, folders)), LIBRARY_ROOM)
+        content |= _libraries(program, wanted, given, images, loader, room)
+    size = sum(map(len, content.values()))
+    if len(content) > _MOST_FILES + _MOST_LIBRARIES or size > _MOST_BYTES:
+        raise WorldwiseError(
+            f"the program and its files are {len(content)} files of {files.size_words(size)}. Allowed: up to "
+            f"{_MOST_FILES}, and {_MOST_BYTES // 2**20} MiB.",
+            "strip what is not executed, or measure a smaller input",
+        )
+    (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *_loaders(content)}))
+    for order, lives in ((FIND, 1), (COUNT, wanted.lives)):
+        words = [order, str(lives), wanted.guest_path, *wanted.arguments]
+        (work / order).write_bytes(b"".join(word.encode() + b"\0" for word in words))
+    return content
+
+
+def _loaders(content: Iterable[str]) -> Iterable[str]:
+    return (name for name in content if name.endswith(LOADER))
+
+
+def _add(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
+    if name in content:
+        raise WorldwiseError(f"{path}: another file has the name '{files.quoted(path.name)}'", "rename one of them")
+    content[name] = data
+
+
+def _read(path: Path, option: str) -> bytes:
+    problem = files.name_problem(path.name)
+    if problem:
+        raise WorldwiseError(f"{option}: {problem}.", "rename it")
+    try:
+        # A link is followed: whoever typed it means what it leads to.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise WorldwiseError(f"{option} {path}: is not a file.")
+        return files.read_bytes(path.resolve(), _MOST_BYTES)
+    except OSError as error:
+        raise WorldwiseError(f"{option} {path}: cannot be read: {error.strerror or error}.") from None
+
+
+def _libraries(
+    program: bytes, wanted: Wanted, given: Mapping[str, bytes], images: ImageStore, loader: str, room: str
+) -> dict[str, bytes]:
+    """The libraries that the program needs, and those that it was given, at their places; and the loader."""
+    packages = dict.fromkeys((*machines.LIBRARIES, *wanted.packages))
+    image = images.get(machines.libraries(list(packages)))
+    found: dict[str, bytes] = {loader.lstrip("/"): image.file(LOADER).read_bytes()}
+    # What was given may be loaded by name, so it is there without being asked for.
+    todo = [(name, wanted.program.name) for name in given]
+    todo += _needs(program, wanted.program.name)
+    while todo:
+        name, needed_by = todo.pop()
+        place = f"{room}/{name}"
+        if place in found or name == LOADER:
+            continue
+        if name not in given and (name not in image.files or files.name_problem(name)):
+            raise WorldwiseError(
+                f"{files.quoted(needed_by)} needs the library {files.quoted(name)}, and neither --library nor the "
+                f"packages {', '.join(packages)} have it.",
+                "--package NAME for another of the lab's packages, --library FILE for the file itself",
+            )
+        found[place] = given[name] if name in given else image.file(name).read_bytes()
+        todo += _needs(found[place], name)
+    return found
+
+
+def _room_of(folder: str) -> str:
+    """Where the program itself looks for libraries first, as a folder of the archive; empty if that cannot be one."""
+    place = folder.replace("$ORIGIN", f"/{ROOM}").replace("${ORIGIN}", f"/{ROOM}")
+    good = place.startswith("/") and not files.path_problem(place.strip("/")) and place.strip("/")
+    return place.strip("/") if good else ""
+
+
+def _needs(content: bytes, name: str) -> list[tuple[str, str]]:
+    (answer,) = ask(content, ("program",), what=f"the library {files.quoted(name)}")
+    return [(needed, name) for needed in answer[4]]
+
+
+def archive(content: Mapping[str, bytes], executable: Iterable[str]) -> bytes:
+    """A cpio archive of the format newc, with folders before what is in them; the same bytes for the same content."""
+    programs = set(executable)
+    folders = {"/".join(name.split("/")[:end]) for name in content for end in range(1, name.count("/") + 1)}
+    parts = [_entry(name, 0o040755, b"", number) for number, name in enumerate(sorted(folders), 1)]
+    for number, (name, data) in enumerate(sorted(content.items()), len(folders) + 1):
+        parts.append(_entry(name, 0o100755 if name in programs else 0o100644, data, number))
+    parts.append(_entry("TRAILER!!!", 0, b"", 0))
+    return b"".join(parts)
+
+
+def _entry(name: str, mode: int, data: bytes, number: int) -> bytes:
+    words = name.encode() + b"\0"
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(words), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + words
+    return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a function's name is one that was asked for."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

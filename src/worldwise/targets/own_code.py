@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machines of own code: that of plain Linux and that with OP-TEE, to which each case brings its files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from worldwise.base.files import file_sha256
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.libraries import own_code
+from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.own_code import ARCHIVE, COUNT, FIRMWARE, FIRMWARE_ELF, TA
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
+from worldwise.plan.case import Case
+from worldwise.targets import optee_images
+from worldwise.targets.architecture import ARCHITECTURES
+from worldwise.targets.guest import guest_trees
+from worldwise.targets.inputs import QUIET
+from worldwise.targets.linux import PLAIN
+from worldwise.targets.optee import OPTEE_TARGETS
+from worldwise.targets.optee_images import APP_CORE
+
+# The machine of a program of Linux.
+LINUX = "linux-armv8"
+_LAUNCHER = "launch"
+# What own code finds there without asking: the C library, and what the lab has besides for the measured machines.
+LIBRARIES = ("libc6", "libssl3t64", "libteec2", "libzstd1", "zlib1g")
+# Where tee-supplicant looks for TAs.
+TA_ROOM = "lib/optee_armtz"
+# The TA's ELF file in a folder of own code, and the file with its UUID.
+TA_ELF, TA_UUID = "ta.elf", "ta.uuid"
+# The OP-TEE that own code runs on: what most suites measure; and the app whose user space it has besides its own.
+_CORE, _LEVEL, _BASE = APP_CORE, "O2", "hello"
+
+
+def launcher() -> Recipe:
+    """The program that starts own code and reads the counter around its life."""
+    return Recipe(
+        name="own-launcher",
+        script="own-launcher.sh",
+        outputs=(_LAUNCHER,),
+        trees=guest_trees("bench", "linux", "own"),
+    )
+
+
+def libraries(packages: Sequence[str]) -> Recipe:
+    """The shared libraries of some of the lab's packages for the measured machines, in one folder."""
+    return Recipe(
+        name="own-libraries",
+        script="own-libraries.sh",
+        outputs=("libc.so.6",),
+        packages=tuple(packages),
+        settings={"PACKAGES": " ".join(packages)},
+    )
+
+
+def application(ta: str, ta_folder: Path, client: str, client_folder: Path, level: int | None) -> Recipe:
+    """A user's TA and client, from copies of their folders, which have these names for each other."""
+    return Recipe(
+        name=f"own-application-{ta}-{client}",
+        script="own-application.sh",
+        outputs=("client", "name", "ta", "ta.elf", "uuid", "level"),
+        packages=("libteec2", "optee-client-dev"),
+        trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder},
+        needs={"optee": optee_images.optee(_CORE, _LEVEL)},
+        settings={"TA": ta, "CLIENT": client, "LEVEL": "" if level is None else str(level)},
+    )
+
+
+def tee_initramfs() -> Recipe:
+    """The user space of an app, with what becomes a program that the host brings."""
+    programs = optee_images.app_programs(_BASE, _CORE, _LEVEL)
+    return Recipe(
+        name="own-tee-initramfs",
+        script="own-tee-initramfs.sh",
+        outputs=("initramfs.cpio",),
+        trees=guest_trees("bench", "linux"),
+        needs={"initramfs": optee_images.initramfs(_BASE, programs)},
+    )
+
+
+def tee_base(images: ImageStore) -> Machine:
+    """The machine with OP-TEE, to which nothing is brought yet."""
+    target = OPTEE_TARGETS["optee"]
+    base = target.machine(Case("optee", _CORE, _LEVEL, _BASE, 1, 0), images)
+    initramfs = images.get(tee_initramfs())
+    file = initramfs.file("initramfs.cpio")
+    # The TA of the app is there, but nothing asks for it.
+    symbols = {name: path for name, path in base.symbols.items() if name in ("bl31", "tee", "ldelf")}
+    used = {name: digest for name, digest in base.images.items() if not name.startswith("initramfs-")}
+    return replace(
+        base,
+        name="own-optee",
+        files={**base.files, "initramfs.cpio": file},
+        digests={**base.digests, "initramfs.cpio": initramfs.files["initramfs.cpio"]},
+        arguments=target.arguments(QUIET, file.stat().st_size, network=False),
+        images={**used, initramfs.name: initramfs.digest},
+        symbols=symbols,
+    )
+
+
+def tee_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
+    """The machine with OP-TEE, for own code in a folder with one of its orders."""
+    base, started = tee_base(images), images.get(launcher())
+    own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
+    brought = {name: file_sha256(path) for name, path in own.items()} | {PROGRAM: started.files[_LAUNCHER]}
+    uuid = (folder / TA_UUID).read_text(encoding="ascii")
+    return replace(
+        base,
+        name=f"own-{name}",
+        files={**base.files, **own, PROGRAM: started.file(_LAUNCHER)},
+        digests={**base.digests, **brought},
+        images={**base.images, started.name: started.digest, "own": brought[ARCHIVE], "order": brought["order"]},
+        symbols={**base.symbols, "launcher": started.file(_LAUNCHER), uuid: folder / TA_ELF},
+        brought=tuple(brought),
+    )
+
+
+# QEMU's machines of the M profile that firmware can start on, with what their core and memory are.
+M_MACHINES: Mapping[str, str] = {
+    "microbit": "Cortex-M0, 256 KiB flash at 0x0, 16 KiB RAM at 0x20000000",
+    "mps2-an385": "Cortex-M3, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "mps2-an386": "Cortex-M4, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "mps2-an500": "Cortex-M7, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "stm32vldiscovery": "Cortex-M3, 128 KiB flash at 0x08000000, 8 KiB RAM at 0x20000000",
+    "olimex-stm32-h405": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
+    "netduinoplus2": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
+    "lm3s6965evb": "Cortex-M3, 256 KiB flash at 0x0, 64 KiB RAM at 0x20000000",
+}
+# An instruction takes 2^5 ns of virtual time: SysTick then comes about as often as on a core of 25 MHz that executes
+# one instruction a cycle.
+_M_SHIFT = 5
+
+
+def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
+    """The machine for firmware in a folder."""
+    elf = folder / FIRMWARE_ELF
+    digest = file_sha256(elf)
+    return Machine(
+        name=f"own-{name}",
+        files={FIRMWARE_ELF: elf},
+        digests={FIRMWARE_ELF: digest},
+        arguments=(
+            *("-M", machine, "-nic", "none", "-icount", f"shift={_M_SHIFT},align=off,sleep=off", *FIXED_DATE),
+            *("-kernel", f"/machine/{FIRMWARE_ELF}"),
+        ),
+        images={"own": digest},
+        ready=None,
+        symbols={"program": elf},
+        preload=(),
+    )
+
+
+def machine_of(images: ImageStore, kind: str, folder: Path, name: str, order: str) -> Machine:
+    """The machine of a kind of own code."""
+    return (tee_machine if kind == TA else program_machine)(images, folder, name, order)
+
+
+def program_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
+    """The machine for own code in a folder, with one of its orders."""
+    architecture = ARCHITECTURES[LINUX]
+    kernel, initramfs, started = used = images.get_all([architecture.kernel(), architecture.initramfs(), launcher()])
+    there = {"Image": (kernel, "Image"), "initramfs.cpio": (initramfs, "initramfs.cpio"), PROGRAM: (started, _LAUNCHER)}
+    own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
+    digests = {name: part.files[file] for name, (part, file) in there.items()}
+    brought = {name: file_sha256(path) for name, path in own.items()}
+    return Machine(
+        name=f"own-{name}",
+        files={name: part.file(file) for name, (part, file) in there.items()} | own,
+        digests=digests | brought,
+        arguments=PLAIN[LINUX].arguments(PLAIN_TARGETS[LINUX], QUIET),
+        images={part.name: part.digest for part in used} | {"own": brought[ARCHIVE], "order": brought["order"]},
+        ready=symbol_address(initramfs.file("init"), READY_SYMBOL),
+        symbols={"init": initramfs.file("init"), "launcher": started.file(_LAUNCHER)},
+        preload=(),
+        least_skip=architecture.least_skip,
+        brought=(PROGRAM, *own),
+    )
+
+
+@dataclass(frozen=True)
+class OwnTarget:
+    """The machine of a case of own code."""
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The machine of the code that is registered by the case's name. Raises WorldwiseError if none is."""
+        code = own_code.find(case.implementation)
+        if code.manifest.kind == FIRMWARE:
+            return firmware_machine(code.folder, code.name, code.manifest.command[1])
+        return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT)
+
+    def program(self, _case: Case) -> Sequence[str]:
+        """What starts the code: its order is a file."""
+        return ("/bin/fetch",)

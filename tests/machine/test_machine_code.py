@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Own code on the machine: programs and OP-TEE applications as they are, counted to the instruction."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import own_codes
+from machines import note
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries import own_code
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.gdbstub import GdbStub
+from worldwise.machine.machine import RECORDS
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
+from worldwise.run.code.application import application
+from worldwise.run.code.counting import Counter, _run, calls_of, process_of, space_of, write_records
+from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.order import Wanted
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.targets import optee_images
+from worldwise.targets.own_code import firmware_machine, machine_of
+
+FUNCTIONS = ("work", "climb", "jump", "last", "never")
+# The numbers of GDB for sp and pc, behind x0 to x30.
+SP, PC, LINK = 31, 32, 30
+LIVES = 3
+# A translation block an instruction, and a line of the log for each; the program counter is the second of four words.
+SINGLE = ("-accel", "tcg,one-insn-per-tb=on")
+EXECUTED = re.compile(r"^(?:Trace 0: \S+ \[[0-9a-f]+/([0-9a-f]+)/|Stopped execution of TB chain before)", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def made(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    """A dynamic program, counted by some of its functions."""
+    program = own_codes.compiled(lab, tmp_path_factory.mktemp("own"), "several", own_codes.PROGRAM)
+    ready = prepare(Wanted(program, ("end",), FUNCTIONS, LIVES), images, Emulator(lab, note), note)
+    own_code.add(ready.code)
+    yield ready
+    own_code.remove(ready.code.name)
+
+
+def counts(ready: Ready, region: str) -> list[int]:
+    """The instructions of the calls of a region."""
+    manifest = ready.code.manifest
+    calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions[region])
+    return [one.instructions for one in calls]
+
+
+def test_each_call_of_a_function_is_a_region(made: Ready) -> None:
+    """Those of a static function too; a recursion is one; what a longjmp leaves is none; exit() ends the last one."""
+    assert {name: len(counts(made, name)) for name in made.code.manifest.regions} == {
+        "climb": LIVES,
+        "jump": LIVES,
+        "last": LIVES,
+        "work": 3 * LIVES,
+    }
+    assert made.unentered == ["never"]
+    assert set(counts(made, "work")) == {counts(made, "work")[0]}
+    notes = " ".join(made.code.manifest.notes)
+    assert f"jump: {LIVES} calls did not return" in notes
+    assert "climb calls itself" in notes
+    assert "last never returned" in notes
+
+
+def test_the_sums_are_the_counter(made: Ready) -> None:
+    """Around each start the program that starts it reads the counter; the regions stand inside."""
+    trace, lives = made.counted.trace, made.counted.lives
+    outer = [one for one in trace.passes if not one.parent]
+    assert [(one.begin, one.end, one.instructions) for one in outer] == [
+        (life.begin, life.end, life.end - life.begin) for life in lives
+    ]
+    assert all(
+        any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent
+    )
+
+
+def test_single_steps_of_a_debugger_are_the_witness(
+    made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions."""
+    manifest = made.code.manifest
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    steps: list[int] = []
+
+    def steer(debugger: GdbStub) -> None:
+        debugger.run_to(manifest.regions["work"].address)
+        back, stack = debugger.register(LINK), debugger.register(SP)
+        number = 0
+        while (debugger.register(PC), debugger.register(SP)) != (back, stack):
+            debugger.step()
+            number += 1
+        steps.append(number)
+
+    # As the debugger steps, the machine is another: what is compared is the function alone.
+    (tmp_path / RECORDS).touch()
+    emulator.steered(machine, ("/bin/fetch",), tmp_path, None, steer)
+    assert steps == counts(made, "work")[:1]
+
+
+def test_the_records_are_those_of_a_case(made: Ready, tmp_path: Path) -> None:
+    """They pass every check, one sample a call, and the explainer gives each instruction an owner."""
+    case = next(one for one in made.cases if one.operation == "work")
+    assert case.id == "own/several/work"
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    checked = check_records(read_records(tmp_path / RECORDS), case)
+    assert [one.count for one in checked.samples["call", "region"]] == counts(made, "work")
+
+
+def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """`work` has itself alone; around it there are the loader, the C library and the kernel."""
+    manifest = made.code.manifest
+    case = next(one for one in made.cases if one.operation == "work")
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped, manifest.command)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), process_of(manifest.command))
+    assert explainer.check() == len(made.counted.trace.passes)
+    explanation = explainer.explain(explainer.sample("call", "region"))
+    # GCC has made it fit for its one argument.
+    assert {(name.partition(".")[0], image): share.self for (name, image), share in explanation.functions.items()} == {
+        ("work", "several"): counts(made, "work")[1]
+    }
+    assert set(explanation.layers) == {"several"}
+    calls, _ = calls_of(made.counted.trace, manifest.addresses, manifest.regions["jump"])
+    share, rest = explainer.missed(calls)
+    assert share == 1.0
+    assert rest
+
+
+def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Static or stripped: without symbols from its first instruction on."""
+    static = own_codes.compiled(lab, tmp_path / "a", "whole", own_codes.PROGRAM, "-static")
+    emulator = Emulator(lab, note)
+    whole = prepare(Wanted(static, lives=2), images, emulator, note)
+    assert list(whole.code.manifest.regions) == ["main"]
+    stripped = own_codes.compiled(lab, tmp_path / "b", "whole", own_codes.PROGRAM, "-static", "-s")
+    bare = prepare(Wanted(stripped, lives=2), images, emulator, note)
+    assert list(bare.code.manifest.regions) == ["entry"]
+    assert all(one > other for one, other in zip(counts(bare, "entry"), counts(whole, "main"), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("source", "regions", "said"),
+    [
+        (own_codes.CRASHES, (), "was ended by the signal SIGSEGV"),
+        (own_codes.SLEEPS, (), "let the processor idle"),
+        (own_codes.PROGRAM, ("wrk",), "the nearest names: work"),
+        (own_codes.PROGRAM, ("never",), "no region was entered: strange did not call never"),
+        (own_codes.THREADS, ("both",), "two threads of the program are in regions at the same time"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    lab: Lab, images: ImageStore, tmp_path: Path, source: str, regions: tuple[str, ...], said: str
+) -> None:
+    """With the reason, and for a crash with what the program printed."""
+    program = own_codes.compiled(lab, tmp_path, "strange", source, "-pthread")
+    with pytest.raises(WorldwiseError) as caught:
+        prepare(Wanted(program, (), regions, 2), images, Emulator(lab, note), note)
+    assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+# --- OP-TEE applications ---
+
+
+@pytest.fixture(scope="module")
+def called(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory) -> Ready:
+    """A client and a TA, built from their folders."""
+    ta, client = own_codes.application(tmp_path_factory.mktemp("application"))
+    found = application(ta, client, None, images)
+    assert found.uuid == own_codes.UUID
+    assert "CFG_TEE_TA_LOG_LEVEL=2 (warnings, by the TA's Makefile)" in found.words
+    return prepare(Wanted(Path(found.name), lives=2, application=found), images, Emulator(lab, note), note)
+
+
+def test_each_command_of_a_ta_is_a_region(called: Ready) -> None:
+    """Told apart by its number; the others by their functions."""
+    assert {name: region.calls for name, region in called.code.manifest.regions.items()} == {
+        "TEEC_CloseSession": 2,
+        "TEEC_FinalizeContext": 2,
+        "TEEC_InitializeContext": 2,
+        "TEEC_InvokeCommand.3": 4,
+        "TEEC_InvokeCommand.7": 2,
+        "TEEC_OpenSession": 2,
+    }
+    first = counts(called, "TEEC_InvokeCommand.3")
+    assert first[0] > first[1]
+
+
+def test_a_call_is_split_by_who_executes_it(
+    called: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """All parts of the border add up to the call; opening a session takes the supplicant too."""
+    manifest = called.code.manifest
+    case = next(one for one in called.cases if one.operation == "TEEC_OpenSession")
+    write_records(case, called.code, called.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped, manifest.command)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), process_of(manifest.command))
+    explainer.check()
+    for region in ("TEEC_OpenSession", "TEEC_InvokeCommand.3"):
+        calls, _ = calls_of(called.counted.trace, manifest.addresses, manifest.regions[region])
+        parts = explainer.parts(calls[-1])
+        assert sum(parts.values()) == calls[-1].instructions
+        assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
+
+
+def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:
+    """The same application as two files has the same digits."""
+    ta, client = own_codes.application(tmp_path / "source")
+    built = application(ta, client, None, images)
+    (tmp_path / f"{built.uuid}.ta").write_bytes(built.ta)
+    (tmp_path / built.name).write_bytes(built.client)
+    ready = application(tmp_path / f"{built.uuid}.ta", tmp_path / built.name, None, images)
+    assert (ready.client, ready.uuid) == (built.client, built.uuid)
+    again = prepare(Wanted(Path(ready.name), lives=2, application=ready), images, Emulator(lab, note), note)
+    assert counts(again, "TEEC_InvokeCommand.3") == counts(called, "TEEC_InvokeCommand.3")
+
+
+def test_a_build_that_fails_says_what_is_missing(images: ImageStore, tmp_path: Path) -> None:
+    """The header that nobody has, by its name."""
+    ta, client = own_codes.application(tmp_path, ta__own_ta_dot_c="#include <missing.h>\n")
+    with pytest.raises(WorldwiseError) as caught:
+        application(ta, client, None, images)
+    assert "does not build" in caught.value.message
+    assert "missing.h is in neither folder" in caught.value.hint
+
+
+def test_the_counter_of_a_client_with_marks_is_the_witness(lab: Lab, images: ImageStore) -> None:
+    """The repository's own client reads the counter around its call: a few instructions more than the call has."""
+    programs = images.get(optee_images.app_programs("hello", "mbedtls-nist", "O2"))
+    (ta,) = [name for name in programs.files if name.endswith(".ta")]
+    found = application(programs.file(ta), programs.file("optee-client"), None, images)
+    wanted = Wanted(Path(found.name), ("hello", "1", "3"), ("TEEC_InvokeCommand",), 2, application=found)
+    ready = prepare(wanted, images, Emulator(lab, note), note)
+    trace = ready.counted.trace
+    marks = {one.id: one for one in trace.passes if not one.call and one.parent}
+    pairs = [(marks[one.parent], one) for one in trace.passes if one.call and one.parent in marks]
+    assert pairs
+    # The mark's count is what the client itself read from the counter.
+    assert all(mark.instructions == mark.end - mark.begin for mark, _ in pairs)
+    assert len({mark.instructions - call.instructions for mark, call in pairs}) == 1
+    assert 0 < pairs[0][0].instructions - pairs[0][1].instructions < 30
+
+
+def test_a_run_under_the_plugin_repeats_the_plain_one(
+    made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """What preparing tries once too: without the plugin the counter has the same values."""
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    _run(emulator, replace(machine), tmp_path, None, ("launched", "output"))
+    lines = [f"{one.begin} {one.end} {one.status} {one.signal} {one.idle}" for one in made.counted.lives]
+    assert (tmp_path / "launched").read_text().splitlines() == lines
+
+
+# --- firmware ---
+
+
+@pytest.fixture(scope="module")
+def flashed(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory) -> Ready:
+    """Firmware with an interrupt that comes now and then, on a Cortex-M4."""
+    elf = own_codes.firmware(lab, tmp_path_factory.mktemp("firmware"))
+    return prepare_firmware(
+        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet")), images, Emulator(lab, note), note
+    )
+
+
+def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
+    """Nested ones too; one that is called once has the call of a second power-on, the same."""
+    manifest = flashed.code.manifest
+    assert {name: region.calls for name, region in manifest.regions.items()} == {
+        "crypto_sign": 2,
+        "mix": 100,
+        "quiet": 2,
+    }
+    assert any("quiet is called once at each power-on" in one for one in manifest.notes)
+    inner = sum(counts(flashed, "mix")[:50])
+    assert inner < counts(flashed, "crypto_sign")[0]
+
+
+def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_path: Path) -> None:
+    """One line for each instruction, between the function's entry and its return: as many as the region has."""
+    folder = flashed.code.folder
+    machine = firmware_machine(folder, "app", "mps2-an386")
+    logged = replace(machine, arguments=(*machine.arguments, *("-d", "exec,nochain", "-D", "/run/exec.log"), *SINGLE))
+    (tmp_path / RECORDS).write_text("")
+    emulator.run(logged, (), tmp_path, left=("exec.log",))
+    lines: list[int] = []
+    for match in EXECUTED.finditer((tmp_path / "exec.log").read_text()):
+        if match[1]:
+            lines.append(int(match[1], 16))
+        else:
+            # An interrupt came before it.
+            lines.pop()
+    assert len(lines) == flashed.counted.lives[0].end
+    for region in ("crypto_sign", "mix", "quiet"):
+        assert counts(flashed, region) == list(by_log(lines, flashed.code.manifest.regions[region].address))
+
+
+def by_log(lines: list[int], entry: int) -> Iterator[int]:
+    """The instructions of each call of a function, by the addresses that QEMU logged: it returns behind its call."""
+    for number, address in enumerate(lines):
+        if address == entry:
+            # A BL has four bytes.
+            back = lines[number - 1] + 4
+            yield lines.index(back, number) - number
+
+
+def test_what_an_interrupt_takes_is_told_apart(
+    flashed: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """A row of its own, in the call in which it came."""
+    case = next(one for one in flashed.cases if one.operation == "crypto_sign")
+    write_records(case, flashed.code, flashed.counted, tmp_path / RECORDS)
+    machine = firmware_machine(flashed.code.folder, "app", "mps2-an386")
+    space = space_of(flashed.code, Counter(emulator, images), machine)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = FirmwareExplainer(case, records, flashed.counted.trace, space, load_rules(), "firmware.elf")
+    explainer.check()
+    explanation = explainer.explain(explainer.sample("call", "region", 1))
+    assert {name for name, _ in explanation.functions} == {"crypto_sign", "mix", "tick"}
+    ticks = explanation.functions["tick", "program"].self
+    assert explanation.layers["interrupts"].self == ticks > 0
+    assert explanation.layers["firmware"].self == counts(flashed, "crypto_sign")[1] - ticks
+
+
+@pytest.mark.parametrize(
+    ("core", "machine"), [("cortex-m0", "microbit"), ("cortex-m3", "mps2-an385"), ("cortex-m7", "mps2-an500")]
+)
+def test_other_machines_start_it_too(lab: Lab, images: ImageStore, tmp_path: Path, core: str, machine: str) -> None:
+    """Each core with its own code; it ends when a function is called, or after some instructions."""
+    elf = own_codes.firmware(lab, tmp_path, core=core)
+    emulator = Emulator(lab, note)
+    whole = prepare_firmware(WantedFirmware(elf, machine, ("mix",)), images, emulator, note)
+    until = prepare_firmware(WantedFirmware(elf, machine, ("mix",), until="done"), images, emulator, note)
+    some = prepare_firmware(WantedFirmware(elf, machine, ("mix",), instructions=5000), images, emulator, note)
+    assert len(counts(whole, "mix")) == len(counts(until, "mix")) == 100
+    assert 5000 <= some.counted.lives[0].end < 5050 < until.counted.lives[0].end < whole.counted.lives[0].end
+
+
+def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """A function that it has not, one that is not called, and a machine that QEMU has not."""
+    elf = own_codes.firmware(lab, tmp_path)
+    for wanted, said in (
+        (WantedFirmware(elf, "mps2-an386", ("crypto_sing",)), "the nearest names: crypto_sign"),
+        (WantedFirmware(elf, "mps2-an386", ("done",), instructions=500), "no region was entered"),
+        (WantedFirmware(elf, "stm32"), "mps2-an386 (Cortex-M4"),
+    ):
+        with pytest.raises(WorldwiseError) as caught:
+            prepare_firmware(wanted, images, Emulator(lab, note), note)
+        assert said in f"{caught.value.message} {caught.value.hint}"

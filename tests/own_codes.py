@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs and applications of strangers, for the tests of own code: small, and each does what the name says."""
+
+from pathlib import Path
+
+from worldwise.lab.lab import Lab
+
+# `work` is called three times a start and calls nobody; `climb` calls itself; `jump` is left by longjmp; `last` ends
+# the program, and so does main by its return if there is no argument.
+PROGRAM = """
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static jmp_buf back;
+__attribute__((noinline)) static int work(int turns)
+{
+	volatile int sum = 0;
+	for (int i = 0; i < turns; i++)
+		sum += i * i;
+	return sum;
+}
+__attribute__((noinline)) int climb(int n) { return n < 2 ? n : climb(n - 1) + climb(n - 2); }
+__attribute__((noinline)) void jump(int n) { if (n) longjmp(back, 1); }
+__attribute__((noinline)) void last(void) { exit(0); }
+int never(void) { return 1; }
+int main(int argc, char **argv)
+{
+	int found = work(40) + work(40) + work(40) + climb(9);
+	if (!setjmp(back))
+		jump(1);
+	jump(0);
+	printf("%d %s\\n", found, argv[argc - 1]);
+	if (argc > 1)
+		last();
+	return 0;
+}
+"""
+CRASHES = '#include <stdio.h>\nint main(void) { puts("now it falls"); return *(volatile int *)8; }\n'
+SLEEPS = "#include <unistd.h>\nint main(void) { return (int)sleep(1); }\n"
+THREADS = """
+#include <pthread.h>
+#include <sched.h>
+__attribute__((noinline)) void *both(void *of) { for (int i = 0; i < 50; i++) sched_yield(); return of; }
+int main(void)
+{
+	pthread_t one, other;
+	if (pthread_create(&one, 0, both, 0) || pthread_create(&other, 0, both, 0))
+		return 2;
+	pthread_join(one, 0);
+	return pthread_join(other, 0);
+}
+"""
+
+# `crypto_sign` calls `mix` and is interrupted by SysTick; `quiet` is not. It ends by semihosting.
+FIRMWARE = """
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+static volatile word ticks;
+void tick(void) { ticks++; }
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
+	&stack_top, (void *)reset, [15] = (void *)tick
+};
+__attribute__((noinline)) word mix(word of) { for (word i = 0; i < 20; i++) of = of * 1664525 + i; return of; }
+__attribute__((noinline)) word quiet(word of) { for (volatile word i = 0; i < 10; i++) of ^= i; return of; }
+__attribute__((noinline)) word crypto_sign(word of) { for (word i = 0; i < 50; i++) of ^= mix(of + i); return of; }
+__attribute__((noinline)) void done(void) { __asm__ volatile(""); }
+static void end(void)
+{
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+}
+int main(void)
+{
+	word found = quiet(3);
+	*(volatile word *)0xe000e014 = 1999;
+	*(volatile word *)0xe000e018 = 0;
+	*(volatile word *)0xe000e010 = 7;
+	found ^= crypto_sign(1);
+	found ^= crypto_sign(2);
+	*(volatile word *)0xe000e010 = 0;
+	done();
+	return (int)(found + ticks);
+}
+void reset(void) { main(); end(); for (;;) ; }
+"""
+LINKED = """
+MEMORY { code (rx) : ORIGIN = 0, LENGTH = 256K  ram (rw) : ORIGIN = 0x20000000, LENGTH = 16K }
+SECTIONS { .text : { *(.vectors) *(.text*) *(.rodata*) } > code  .bss : { *(.data*) *(.bss*) } > ram
+stack_top = 0x20004000; }
+"""
+
+UUID = "5b9e0e40-2636-11e1-ad9e-0002a5d5c51b"
+APPLICATION = {
+    "host/Makefile": """
+CC ?= $(CROSS_COMPILE)gcc
+own_client: main.c
+\t$(CC) -Wall -g -I../ta -I$(TEEC_EXPORT)/include -o $@ $< -lteec -L$(TEEC_EXPORT)/lib
+""",
+    "host/main.c": """
+#include <stdio.h>
+#include <tee_client_api.h>
+#include "own.h"
+int main(void)
+{
+	TEEC_Context context;
+	TEEC_Session session;
+	TEEC_Operation operation = { .paramTypes = TEEC_PARAM_TYPES(TEEC_VALUE_INOUT, 0, 0, 0) };
+	TEEC_UUID uuid = OWN_UUID;
+	uint32_t origin;
+	if (TEEC_InitializeContext(NULL, &context) ||
+		TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
+		return 1;
+	operation.params[0].value.a = 20;
+	for (int i = 0; i < 2; i++)
+		if (TEEC_InvokeCommand(&session, 3, &operation, &origin))
+			return 2;
+	if (TEEC_InvokeCommand(&session, 7, &operation, &origin))
+		return 3;
+	printf("%u\\n", operation.params[0].value.a);
+	TEEC_CloseSession(&session);
+	TEEC_FinalizeContext(&context);
+	return 0;
+}
+""",
+    "ta/Makefile": f"CFG_TEE_TA_LOG_LEVEL ?= 2\nBINARY = {UUID}\n-include $(TA_DEV_KIT_DIR)/mk/ta_dev_kit.mk\n",
+    "ta/sub.mk": "srcs-y += own_ta.c\n",
+    "ta/own.h": "#define OWN_UUID { 0x5b9e0e40, 0x2636, 0x11e1, { 0xad, 0x9e, 0x00, 0x02, 0xa5, 0xd5, 0xc5, 0x1b } }\n",
+    "ta/user_ta_header_defines.h": (
+        '#include "own.h"\n#define TA_UUID OWN_UUID\n#define TA_FLAGS 0\n#define TA_STACK_SIZE 2048\n'
+        "#define TA_DATA_SIZE 32768\n"
+    ),
+    "ta/own_ta.c": """
+#include <tee_internal_api.h>
+TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
+void TA_DestroyEntryPoint(void) { }
+TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
+{
+	(void)types; (void)params; (void)session;
+	return TEE_SUCCESS;
+}
+void TA_CloseSessionEntryPoint(void *session) { (void)session; }
+TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
+{
+	(void)session; (void)types;
+	for (uint32_t i = 0; i < command; i++)
+		params[0].value.a += i;
+	return TEE_SUCCESS;
+}
+""",
+}
+
+
+def compiled(lab: Lab, folder: Path, name: str, source: str, *flags: str) -> Path:
+    """A program for AArch64, compiled in the lab."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    (folder / f"{name}.c").write_text(source)
+    command = ["aarch64-linux-gnu-gcc", "-O2", "-g", *flags, "-o", f"/made/{name}", f"/made/{name}.c"]
+    lab.run(command, binds=[(folder, "/made", "rw")], timeout=60)
+    return folder / name
+
+
+def application(folder: Path, **changed: str) -> tuple[Path, Path]:
+    """The folders of a TA and a client; `changed` are other contents by name, __ for a slash, _dot_ for a dot."""
+    for name, text in (
+        APPLICATION | {key.replace("__", "/").replace("_dot_", "."): changed[key] for key in changed}
+    ).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "ta", folder / "host"
+
+
+def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4") -> Path:
+    """Firmware for a core, linked in the lab."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    (folder / "app.c").write_text(FIRMWARE)
+    (folder / "app.ld").write_text(LINKED)
+    flags = ["-O2", "-g", f"-mcpu={core}", "-mthumb", "-ffreestanding", "-nostdlib", "-T", "/made/app.ld"]
+    lab.run(
+        ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c"], binds=[(folder, "/made", "rw")], timeout=60
+    )
+    return folder / name

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Own code: what is asked of it, the files that it becomes, and how its regions are read."""
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli import cli
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import PARTS, part_of, with_images
+from worldwise.explain.stacks import StackFrame
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import CodeManifest, Region, case_name
+from worldwise.machine.symbols.said import initramfs_files
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.trace import Pass, Trace, TraceStart
+from worldwise.run.code.application import application, elf_of
+from worldwise.run.code.counting import Life, _mapped, calls_of, require_good
+from worldwise.run.code.order import Wanted, archive, check_glob, check_package, matches
+from worldwise.run.code.prepare import case_names
+
+MANIFEST = {
+    "format": 1,
+    "name": "mine",
+    "kind": "program",
+    "command": ["/work/mine"],
+    "lives": 2,
+    "entry": 4096,
+    "addresses": [4096],
+    "regions": {"main": {"function": "main", "image": "/work/mine", "address": 4096, "calls": 2}},
+    "mapped": [],
+}
+
+
+# --- what is asked ---
+
+
+@pytest.mark.parametrize("pattern", ["crypto_sign", "EVP_DigestSign*", "_ZN3foo3barEv", "a.b$c", "[ab]?"])
+def test_a_function_or_a_pattern_is_taken(pattern: str) -> None:
+    check_glob(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["", "a b", "a,call=0x0", "a'b", "../x", "a\nb", "x" * 201, "-e;rm", "a/b"])
+def test_another_text_is_no_function(pattern: str) -> None:
+    """Nothing that another option, a path or a shell could take for its own."""
+    with pytest.raises(WorldwiseError, match="neither a function's name nor a pattern"):
+        check_glob(pattern)
+
+
+@pytest.mark.parametrize("package", ["libssl3t64", "nettle-dev"])
+def test_a_package_of_the_lab_is_taken(package: str) -> None:
+    check_package(package, open_lab())
+
+
+@pytest.mark.parametrize("package", ["nothere", "../libc6", "libc6 libteec2", "qemu-system-arm", "-x", "libc6$(id)"])
+def test_another_package_is_refused_with_those_there_are(package: str) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        check_package(package, open_lab())
+    assert "libssl3t64" in caught.value.hint
+
+
+def test_names_of_cases_are_files_names() -> None:
+    """Of files and of functions, whatever they are called."""
+    assert [case_name(name) for name in ("openssl", "My Prog.elf", "..", "Ä")] == [
+        "openssl",
+        "my-prog-elf",
+        "program",
+        "program",
+    ]
+    names = ("_start", "ns::f(int)", "ns--f-int-", "../../x")
+    assert list(case_names((name, 4096) for name in names)) == ["start", "ns--f-int-", "ns--f-int-.2", "x"]
+
+
+def test_a_name_and_arguments_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match="cannot be the name of a case"):
+        Wanted(tmp_path / "x", name="../up").check(open_lab())
+    with pytest.raises(WorldwiseError, match="zero byte"):
+        Wanted(tmp_path / "x", ("a\0b",)).check(open_lab())
+    with pytest.raises(WorldwiseError, match="arguments"):
+        Wanted(tmp_path / "x", ("a",) * 201).check(open_lab())
+
+
+def test_patterns_match_as_in_a_shell() -> None:
+    assert matches("EVP_DigestSignInit", ["EVP_DigestSign*"])
+    assert not matches("EVP_DigestVerify", ["EVP_DigestSign*"])
+
+
+# --- what it becomes ---
+
+
+def test_an_archive_is_read_back_as_it_was(tmp_path: Path) -> None:
+    """With the folders before what is in them, and the same bytes each time."""
+    content = {"work/mine": b"program", "lib/libc.so.6": b"12345", "input": b""}
+    made = archive(content, {"work/mine"})
+    (tmp_path / "files.cpio").write_bytes(made)
+    assert initramfs_files(tmp_path / "files.cpio") == content
+    assert made == archive(dict(reversed(content.items())), {"work/mine"})
+    assert made.index(b"lib\0") < made.index(b"lib/libc.so.6")
+    assert b"000081ED" in made and b"000081A4" in made
+
+
+def test_what_is_mapped_is_read_from_the_kernels_list() -> None:
+    """Executable memory with a file alone; nothing that is not such a line."""
+    text = (
+        "aaaaaaaa0000-aaaaaaaa1000 r-xp 00001000 00:02 17                         /work/mine\n"
+        "aaaaaaab0000-aaaaaaab1000 rw-p 00001000 00:02 17                         /work/mine\n"
+        "fffff7ffe000-fffff8000000 r-xp 00000000 00:00 0                          [vdso]\n"
+        "fffff7ffe000-fffff8000000 r-xp 00000000 00:00 0 \nrubbish\n"
+    )
+    assert [(one.begin, one.offset, one.path) for one in _mapped(text)] == [
+        (0xAAAAAAAA0000, 0x1000, "/work/mine"),
+        (0xFFFFF7FFE000, 0, "[vdso]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("life", "said"),
+    [
+        (Life(0, 1, -1, 11, 0), "was ended by the signal SIGSEGV"),
+        (Life(0, 1, -1, 25, 0), "it wrote more than 64 MiB into a file"),
+        (Life(0, 1, 127, 0, 0), "could not be started"),
+        (Life(0, 1, 0, 0, 3), "idle 3 times"),
+    ],
+)
+def test_a_life_that_went_wrong_is_refused(life: Life, said: str) -> None:
+    """With the end of what it printed, made fit for a terminal."""
+    with pytest.raises(WorldwiseError) as caught:
+        require_good("/work/mine", life, b"the \x1b[31mend")
+    assert said in caught.value.message
+    assert "the \\x1b[31mend" in caught.value.details
+
+
+def test_a_good_life_is_taken_whatever_its_status() -> None:
+    require_good("/work/mine", Life(0, 1, 3, 0, 0), b"")
+
+
+def signed(kind: int = 1, content: bytes = b"\x7fELFrest") -> bytes:
+    """A TA as OP-TEE signs them."""
+    head = struct.pack("<IIIIHH", 0x4F545348, kind, len(content), 0, 32, 256)
+    return head + bytes(288) + (bytes(20) if kind == 1 else b"") + content
+
+
+def test_the_elf_file_in_a_ta_is_found(tmp_path: Path) -> None:
+    assert elf_of(signed(), tmp_path) == b"\x7fELFrest"
+    assert elf_of(signed(0), tmp_path) == b"\x7fELFrest"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "does not begin as a signed one"),
+        (b"\x7fELF" + bytes(30), "does not begin as a signed one"),
+        (signed(2), "is encrypted"),
+        (signed()[:-1], "cut off"),
+        (signed(content=b"no elf"), "no ELF file"),
+    ],
+)
+def test_what_is_no_ta_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match=said):
+        elf_of(content, tmp_path / "x.ta")
+
+
+def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
+    (tmp_path / "ta").mkdir()
+    with pytest.raises(WorldwiseError, match="one is a folder and the other a file"):
+        application(tmp_path / "ta", tmp_path / "client", None, None)  # type: ignore[arg-type]
+    with pytest.raises(WorldwiseError, match="named UUID"):
+        application(tmp_path / "x.ta", tmp_path / "client", None, None)  # type: ignore[arg-type]
+    with pytest.raises(WorldwiseError, match="--log-level is for a TA that is built"):
+        application(tmp_path / "x.ta", tmp_path / "client", 2, None)  # type: ignore[arg-type]
+
+
+# --- in the cache ---
+
+
+def test_own_code_is_kept_by_its_content(tmp_path: Path) -> None:
+    """Kept twice it is one folder; a changed file is another code; a damaged manifest is refused."""
+    found = []
+    for number, content in enumerate((b"one", b"one", b"two")):
+        work = tmp_path / str(number)
+        work.mkdir()
+        (work / "files.cpio").write_bytes(content)
+        found.append(own_code.keep(work, CodeManifest.model_validate(MANIFEST), tmp_path / "own", Path("mine")))
+    assert found[0].folder == found[1].folder != found[2].folder
+    assert own_code.is_code(found[0].folder)
+    (found[0].folder / "code.json").write_text(json.dumps(MANIFEST | {"name": "../up"}))
+    with pytest.raises(WorldwiseError, match="name"):
+        own_code.load(found[0].folder)
+
+
+def test_a_case_of_own_code_has_its_own_name() -> None:
+    """It is one like the others; only a run has it."""
+    case = Case("own", "mine", "", "main", 4, 0)
+    assert (case.id, case.calls, case.board) == ("own/mine/main", 5, "")
+    assert case.measures == {"call": ("region",)}
+    with pytest.raises(WorldwiseError) as caught:
+        parse_case("own/mine/main")
+    assert "worldwise explain latest --case own/mine/main" in caught.value.hint
+
+
+def test_code_that_the_cache_has_lost_is_named() -> None:
+    with pytest.raises(WorldwiseError, match="no longer has the own code 'mine'"):
+        own_code.find("mine")
+
+
+# --- reading ---
+
+
+def a_pass(number: int, call: int, how: str, command: int = 0) -> Pass:
+    """A pass of a trace."""
+    return Pass.model_validate(
+        {
+            "type": "pass",
+            "id": number,
+            "parent": 0,
+            "frame": 1,
+            "mark": "0x1000",
+            "begin": number,
+            "end": number + 1,
+            "at": 0,
+            "instructions": 1,
+            "lost": 0,
+            "depth": 1,
+            "closed": True,
+            "events": 0,
+            "events_dropped": 0,
+            "call": call,
+            "how": how,
+            "given": [0, command, 0, 0],
+        }
+    )
+
+
+def test_calls_that_returned_count_and_the_others_are_told() -> None:
+    """Of a function that never returned, those that the program's end ended; of TEEC calls those of a command."""
+    start = TraceStart.model_validate(
+        {
+            "type": "start",
+            "format": 1,
+            "mode": "stack",
+            "witness": 0,
+            **dict.fromkeys(("task_switch", "thread_suspend", "thread_resume"), "0x0"),
+        }
+    )
+    passes = [a_pass(3, 1, "returned", 5), a_pass(1, 1, "returned", 4), a_pass(2, 1, "left"), a_pass(4, 2, "exit")]
+    trace = Trace(start, {}, {}, {}, passes, {}, {}, [])
+    calls, others = calls_of(trace, [8, 16], Region(function="f", image="/f", address=8))
+    assert ([one.id for one in calls], others) == ([1, 3], 1)
+    calls, others = calls_of(trace, [8, 16], Region(function="f", image="/f", address=8, command=5))
+    assert ([one.id for one in calls], others) == ([3], 0)
+    calls, others = calls_of(trace, [8, 16], Region(function="g", image="/f", address=16))
+    assert ([one.id for one in calls], others) == ([4], 0)
+
+
+@pytest.mark.parametrize(
+    ("image", "world", "part"),
+    [
+        ("hello", "normal", "client"),
+        ("libc", "normal", "client"),
+        ("libteec", "normal", "libteec"),
+        ("linux:optee", "normal", "Linux"),
+        ("bl31", "monitor", "monitor"),
+        ("tee", "secure", "core"),
+        ("ta", "secure", "TA"),
+        ("ldelf", "secure", "TA"),
+    ],
+)
+def test_each_instruction_of_a_call_has_a_side(image: str, world: str, part: str) -> None:
+    frame = StackFrame("f", image, "layer", world)  # type: ignore[arg-type]
+    assert part in PARTS
+    assert part_of((frame,)) == part
+    task = StackFrame("[task: tee-supplicant]", "linux", "other processes", "normal")
+    assert part_of((task, frame)) == "supplicant"
+
+
+def test_the_files_of_own_code_are_its_layers() -> None:
+    rules = with_images(load_rules(), ["mine", "libc", "libcrypto"])
+    assert rules.layer("mine", "", "main") == "mine"
+    assert rules.layer("libcrypto", "", "f") == "libcrypto"
+    assert rules.layer("libc", "", "f") == "libc and the dynamic linker"
+
+
+# --- the command ---
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--program", "./x", "--variant", "a"], "a program of your own does not accept --variant"),
+        (["--program", "./x", "--on", "local:2"], "a program of your own does not accept --on"),
+        (["--program", "./x", "--log-level", "1"], "a program of your own does not accept --log-level"),
+        (["--program", "./x", "--ta", "y"], "--program and --ta measure different things"),
+        (["--ta", "x"], "--ta and --client name both"),
+        (["--region", "f"], "--region is for a program of your own: name it with --program"),
+        (["quick", "more"], "one SUITE is measured at a time"),
+        (["--program", "./x", "--budget", "1ms@1GHz"], "--budget judges operations of a suite"),
+        (["--program", "./x", "--repeat", "1"], "--repeat"),
+    ],
+)
+def test_options_of_another_kind_are_refused(words: list[str], said: str) -> None:
+    """Each kind of thing that is measured says itself which options it has."""
+    from click.testing import CliRunner
+
+    result = CliRunner().invoke(cli, ["run", *words])
+    assert result.exit_code == 2
+    assert said in " ".join((result.output + str(result.exception)).split())
