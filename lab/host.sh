@@ -227,7 +227,7 @@ make_environment() {
 		# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
 		# Unpacking pip takes as long as all of a run's packages, and no run needs it.
 		if [ "$1" = run ] && find_pip; then
-			"$host_python" -I -m venv "$environment" --without-pip && set -- "$pip/pip"
+			"$host_python" -I -m venv --without-pip "$environment" && set -- "$pip/pip"
 		else
 			"$host_python" -I -m venv "$environment" && set -- -m pip
 		fi &&

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from board_reading import board_reading
+from screens import READINGS
 from synthetic import make_suite, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
@@ -146,6 +147,23 @@ def test_a_library_of_ones_own_is_cited_by_its_digest() -> None:
     text = cited(reading, {name: (manifest, "d" * 64)}, "bibtex")
     assert r"title = {{Mine \& only}}" in text
     assert rf"SHA-256 of its files \worldwisedigest{{{'d' * 64}}}. Licence: MIT." in text
+    assert "Licence: MIT. Its implementation.toml names no authors and no year." in text
+    about = {"authors": "A. Nobody and B & Sons", "year": 2024, "url": "https://example.org/mine"}
+    whole = cited(reading, {name: (manifest.model_copy(update=about), "d" * 64)}, "bibtex")
+    assert r"  author = {A. Nobody and B \& Sons}," in whole and "  year = {2024}," in whole
+    assert r"\url{https://example.org/mine}" in whole and "names no" not in whole
+
+
+def test_libraries_of_the_suites_are_not_the_users() -> None:
+    """If this fails, a paper calls wolfSSL a library of the user's own, or cites OpenSSL twice."""
+    text = cited(READINGS["pqc"](), {}, "bibtex")
+    for name in ("wolfssl-pqc", "wolfssl-pqc-asm", "wolfssl-pqc-small"):
+        entry = text.partition(f"@misc{{worldwise-{name},")[2].partition("\n}\n")[0]
+        source = pqc_libraries()[name].manifest.source
+        assert f"Version {source.version}. Crate {source.crate}, SHA-256" in entry, name
+        assert "author = {" in entry and "year = {" in entry
+    tee = cited(READINGS["tee"](), {}, "bibtex")
+    assert "user's own" not in tee and tee.count("title = {{OpenSSL}}") == 1
 
 
 def test_a_spoilt_text_of_a_library_is_named(run: Run, tmp_path: Path) -> None:

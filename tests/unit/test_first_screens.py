@@ -27,11 +27,12 @@ from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case, parse_case
 from worldwise.report import explained
 from worldwise.report.citing import first_sections
-from worldwise.report.first import SCREEN_LINES, first_screen, lines_of, narrowed
-from worldwise.report.tables import SCREEN_COLUMNS
+from worldwise.report.first import first_screen, lines_of, narrowed
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run
 
+# Of a screen.
+LINES, COLUMNS = 40, 100
 # How a command is called here, in the folder of a run; RUN is its id.
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "list": (("--runs", "."),),
@@ -89,8 +90,8 @@ def test_every_command_is_here() -> None:
 
 def fits(text: str) -> None:
     lines = text.splitlines()
-    assert len(lines) <= SCREEN_LINES, f"{len(lines)} lines:\n{text}"
-    wide = [line for line in lines if len(line.rstrip()) > SCREEN_COLUMNS]
+    assert len(lines) <= LINES, f"{len(lines)} lines:\n{text}"
+    wide = [line for line in lines if len(line.rstrip()) > COLUMNS]
     assert not wide, wide
 
 
@@ -250,7 +251,7 @@ def test_a_table_loses_what_is_spare_before_names_are_cut() -> None:
     wide = Table(["name", "spare", "figure"], [["n" * 60, "s" * 60, "1"]], 2)
     assert narrowed(wide, ("spare",)).headers == ["name", "figure"]
     cut = narrowed(Table(["name", "figure"], [["n" * 120, "1"]], 1))
-    assert cut.width == SCREEN_COLUMNS and cut.rows[0][0].endswith("...")
+    assert cut.width == COLUMNS and cut.rows[0][0].endswith("...")
     assert narrowed(Table(["name"], [["n" * 100]], 1)).rows == [["n" * 100]]
 
 

@@ -242,7 +242,7 @@ def test_a_second_start_asks_no_python_until_something_changes(tmp_path: Path) -
     fake.parent.mkdir()
     fake.write_text(
         '#!/bin/sh\n[ "$2" = -c ] && { echo fake; echo asked >>"$HOME/asked"; exit; }\n'
-        '[ "$3" = venv ] || exit 0\nmkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+        '[ "$3" = venv ] || exit 0\nfor last; do :; done; mkdir -p "$last/bin"; cp "$0" "$last/bin/python"\n'
     )
     fake.chmod(0o755)
     prepare = 'have() { :; }\nfind_missing() { find_python; missing=; }\nprepare_host; echo "$python $PYTHONPATH"'
@@ -277,7 +277,7 @@ def test_a_run_begins_without_what_draws(name: str, first: str, tmp_path: Path) 
     fake.parent.mkdir()
     fake.write_text(
         '#!/bin/sh\n[ "$2" = -c ] && { echo fake; exit; }\necho "$@" >>"$HOME/called"\n'
-        '[ "$3" = venv ] || exit 0\nmkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+        '[ "$3" = venv ] || exit 0\nfor last; do :; done; mkdir -p "$last/bin"; cp "$0" "$last/bin/python"\n'
     )
     fake.chmod(0o755)
     done = host_shell(f"find_python; make_environment {name}", tmp_path, WORLDWISE_PYTHON=str(fake))
@@ -295,7 +295,7 @@ def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
     fake.parent.mkdir()
     fake.write_text(
         '#!/bin/sh\n[ "$1" = -I ] || exit 9\n[ "$2" = -c ] && { echo fake; exit; }\n[ "$3" = venv ] || exit 0\n'
-        'echo made >>"$HOME/count"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+        'echo made >>"$HOME/count"; for last; do :; done; mkdir -p "$last/bin"; cp "$0" "$last/bin/python"\n'
     )
     fake.chmod(0o755)
     prepare = 'find_python; make_environment run; echo "$environment"'

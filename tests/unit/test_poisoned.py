@@ -124,7 +124,7 @@ def test_no_launcher_executes_what_lies_in_the_current_folder(poisoned: Poisoned
     for name in ("worldwise", "lab/host.sh", "release/wheel"):
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(paths.REPOSITORY / name, repository / name)
-    for name in ("run", "build"):
+    for name in ("run", "base", "build"):
         (repository / f"requirements/{name}.txt").parent.mkdir(exist_ok=True)
         (repository / f"requirements/{name}.txt").write_text("# Nothing is to be installed.\n")
     (repository / "src/worldwise").mkdir(parents=True)

@@ -34,7 +34,7 @@ def require() -> None:
         return
     environment = Path(sys.prefix)
     requirements = paths.REQUIREMENTS / "run.txt"
-    by_hand = f"install them: {sys.executable} -m pip install --require-hashes -r {requirements}"
+    by_hand = f"install them: {sys.executable} -I -m pip install --require-hashes -r {requirements}"
     if not (environment / _MARKER).exists():
         raise WorldwiseError(f"figures need the Python packages {' and '.join(_MODULES)}, which are not there", by_hand)
     with FileLock(environment / "drawing.lock"):
