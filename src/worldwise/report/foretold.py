@@ -211,11 +211,10 @@ def _errors(lines: Iterable[Line]) -> list[str]:
         blind = f" ({line.blind_text})" if line.blind else ""
         joined = f" ({line.by_text})" if line.joined else ""
         bias = f" {_upper(line.bias_text)}." if line.bias_text else ""
-        sure = f"(at least {100 * line.sure:.0f} % with a confidence of {100 * CONFIDENCE:.0f} %)"
         said[
             f"{one.core}, {one.domain.words}{joined}: of {line.figures} hardware figures that no number was fitted to"
-            f"{blind}, half were predicted to {line.median:g} % or better, 90 % to {line.p90:g} % or better, the worst "
-            f"to {line.worst:g} %; {100 * line.expected:.0f} % of such figures {sure} are {line.ratios_text} "
-            f"times as predicted.{bias}"
+            f"{blind}, half are off by at most {line.median:g} %, 90 % by {line.p90:g} %, one by {line.worst:g} %; "
+            f"{100 * line.expected:.0f} % of such (at {100 * CONFIDENCE:.0f} % confidence {100 * line.sure:.0f} %) "
+            f"took {line.ratios_text} times as predicted.{bias}"
         ] = None
     return list(said)[:_MOST_ERRORS]
