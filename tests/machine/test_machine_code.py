@@ -19,10 +19,11 @@ from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
+from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter, _run, calls_of, process_of, space_of, write_records
+from worldwise.run.code.counting import Counter, _run, calls_of, space_of, write_records
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
@@ -121,9 +122,9 @@ def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator:
     case = next(one for one in made.cases if one.operation == "work")
     write_records(case, made.code, made.counted, tmp_path / RECORDS)
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped, manifest.command)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
     records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), process_of(manifest.command))
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
     assert explainer.check() == len(made.counted.trace.passes)
     explanation = explainer.explain(explainer.sample("call", "region"))
     # GCC has made it fit for its one argument.
@@ -204,9 +205,9 @@ def test_a_call_is_split_by_who_executes_it(
     case = next(one for one in called.cases if one.operation == "TEEC_OpenSession")
     write_records(case, called.code, called.counted, tmp_path / RECORDS)
     machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped, manifest.command)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
     records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), process_of(manifest.command))
+    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), OWN_PROCESS)
     explainer.check()
     for region in ("TEEC_OpenSession", "TEEC_InvokeCommand.3"):
         calls, _ = calls_of(called.counted.trace, manifest.addresses, manifest.regions[region])
@@ -325,7 +326,7 @@ def test_what_an_interrupt_takes_is_told_apart(
     machine = firmware_machine(flashed.code.folder, "app", "mps2-an386")
     space = space_of(flashed.code, Counter(emulator, images), machine)
     records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = FirmwareExplainer(case, records, flashed.counted.trace, space, load_rules(), "firmware.elf")
+    explainer = FirmwareExplainer(case, records, flashed.counted.trace, space, load_rules(), OWN_PROCESS)
     explainer.check()
     explanation = explainer.explain(explainer.sample("call", "region", 1))
     assert {name for name, _ in explanation.functions} == {"crypto_sign", "mix", "tick"}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import own_codes
 import probes
 from machines import case, note
 from worldwise.base import paths
@@ -32,6 +33,8 @@ from worldwise.machine.elf import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.plan.case import Case
+from worldwise.run.code.application import application
+from worldwise.run.code.order import Wanted, pack
 from worldwise.targets.known import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
@@ -500,3 +503,81 @@ def test_the_lab_is_the_same_for_every_root() -> None:
         if not place.problem():
             assert (place.root / "usr/bin/prlimit").is_file()
             assert (place.root / "usr/bin/setpriv").is_file()
+
+
+# --- own code: builds, files into the guest, names ---
+
+# Of the client's Makefile, behind a build that is as it should be: what it does besides.
+_EVIL_BUILDS = {
+    "leaves a link": ("ln -s /etc/passwd /out/stolen", "stolen"),
+    "leaves a pipe": ("mkfifo /out/waits", "waits"),
+    "writes the inputs": ("echo x > /in/app/host/main.c", "does not build"),
+    "reads the host": ("cat {secret}", "does not build"),
+    "asks the network": ("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'", "does not build"),
+    "names a second program": ("cp own_client another; touch another", "2 programs instead of one"),
+}
+
+
+@pytest.mark.parametrize("what", _EVIL_BUILDS)
+def test_a_build_of_own_code_does_no_more_than_build(what: str, images: ImageStore, tmp_path: Path) -> None:
+    """It fails, or what it left ends the build; the host's file and its network are as they were."""
+    script, says = _EVIL_BUILDS[what]
+    secret = tmp_path / "secret"
+    secret.write_text("the host's own\n")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(0.1)
+        step = script.format(secret=secret, port=listener.getsockname()[1])
+        makefile = own_codes.APPLICATION["host/Makefile"] + f"\t{step}\n"
+        ta, client = own_codes.application(tmp_path / "source", host__Makefile=makefile)
+        with pytest.raises(WorldwiseError) as caught:
+            application(ta, client, None, images)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert says in f"{caught.value.message}\n{caught.value.details}"
+    assert "the host's own" not in f"{caught.value.message}\n{caught.value.details}"
+    assert secret.read_text() == "the host's own\n"
+
+
+def test_a_folder_of_own_code_leads_nowhere_else(images: ImageStore, tmp_path: Path) -> None:
+    """A link out of it, and a name that a shell or make could take for more."""
+    ta, client = own_codes.application(tmp_path / "links")
+    (client / "main.h").symlink_to("/etc/passwd")
+    with pytest.raises(WorldwiseError, match="that is not in the folder"):
+        application(ta, client, None, images)
+    ta, client = own_codes.application(tmp_path / "names")
+    odd = client.rename(client.with_name("a;id"))
+    with pytest.raises(WorldwiseError, match="cannot be the name of a folder that is built"):
+        application(ta, odd, None, images)
+
+
+def test_what_a_guest_is_given_is_what_was_named(images: ImageStore, lab: Lab, tmp_path: Path) -> None:
+    """Regular files alone, under their own names; an ELF file chooses no place outside its machine's folders."""
+    program = own_codes.compiled(lab, tmp_path / "made", "plain", "int main(void) { return 0; }\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for wanted in (
+        Wanted(program, files=(tmp_path / "pipe",)),
+        Wanted(program, libraries=(tmp_path,)),
+        Wanted(program, files=(tmp_path / "a\nb",)),
+    ):
+        with pytest.raises(WorldwiseError):
+            pack(wanted, images, work)
+    with pytest.raises(WorldwiseError, match="another file has the name 'plain'"):
+        pack(Wanted(program, files=(program,)), images, work)
+    for number, folder in enumerate(("/lib/../../../tmp", "relative", "/", "$ORIGIN/../..")):
+        flags = f"-Wl,-rpath,{folder}"
+        evil = own_codes.compiled(lab, tmp_path / str(number), "evil", "int main(void) { return 0; }\n", flags)
+        content = pack(Wanted(evil), images, work)
+        assert all(not name.startswith("/") and ".." not in name.split("/") for name in content)
+    far = own_codes.compiled(
+        lab,
+        tmp_path / "far",
+        "far",
+        "int main(void) { return 0; }\n",
+        "-Wl,--dynamic-linker=/../../x/ld-linux-aarch64.so.1",
+    )
+    with pytest.raises(WorldwiseError, match="asks for the loader"):
+        pack(Wanted(far), images, work)

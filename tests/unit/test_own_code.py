@@ -296,7 +296,7 @@ def test_the_files_of_own_code_are_its_layers() -> None:
         (["--program", "./x", "--ta", "y"], "--program and --ta measure different things"),
         (["--ta", "x"], "--ta and --client name both"),
         (["--region", "f"], "--region is for a program of your own: name it with --program"),
-        (["quick", "more"], "one SUITE is measured at a time"),
+        (["quick", "more"], "Got unexpected extra argument (more)"),
         (["--program", "./x", "--budget", "1ms@1GHz"], "--budget judges operations of a suite"),
         (["--program", "./x", "--repeat", "1"], "--repeat"),
     ],

@@ -86,9 +86,8 @@ def _takes(kind: Kind, name: str) -> bool:
 
 def _refused(kind: Kind, name: str, owner: Kind | None) -> click.UsageError:
     if name == "arguments":
-        return click.UsageError(
-            "one SUITE is measured at a time; the arguments of a program stand behind --program and --"
-        )
+        more = click.get_current_context().params["arguments"]
+        return click.UsageError(f"Got unexpected extra argument{'s' * (len(more) > 1)} ({' '.join(more)})")
     if owner and kind.takes is None:
         return click.UsageError(f"{_option(name)} is for {owner.name}: name it with {_option(owner.chosen_by[0])}")
     return click.UsageError(f"{kind.name} does not accept {_option(name)}; {kind.hint}")

@@ -25,6 +25,7 @@ from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, flat_space, program_space
+from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
@@ -35,7 +36,7 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
-from worldwise.run.code.counting import Counter, counted_of, process_of, space_of, write_records
+from worldwise.run.code.counting import Counter, counted_of, space_of, write_records
 from worldwise.run.kept import KEPT_TRACE, TRACE_MANIFEST, is_whole, keep_trace, tables_in, write_for_plugin
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
@@ -154,7 +155,7 @@ class Watcher:
         with tempfile.TemporaryDirectory(prefix="ww-own-") as work:
             write_records(case, code, counted, Path(work) / RECORDS)
             records = _checked(Path(work), case, expected)
-        return Watched(case, process_of(code.manifest.command), counted.directory, space, records, counted.trace)
+        return Watched(case, OWN_PROCESS, counted.directory, space, records, counted.trace)
 
     def watch_flat(
         self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None

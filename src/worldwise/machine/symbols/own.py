@@ -15,6 +15,8 @@ from worldwise.machine.symbols.table import SymbolTable
 
 # How the program that starts own code is called here, and what it is on a stack.
 LAUNCHER = "launch"
+# The process of own code: no name of a program, since the machine may have one of the same name.
+OWN_PROCESS = "(own)"
 
 
 def own_programs(emulator: Emulator, images: ImageStore, files: Mapping[str, bytes], said: Path) -> Programs:

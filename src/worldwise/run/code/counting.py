@@ -31,7 +31,7 @@ from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
-from worldwise.machine.symbols.own import map_program, own_programs, own_space
+from worldwise.machine.symbols.own import OWN_PROCESS, map_program, own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
@@ -52,8 +52,6 @@ LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "s
 _MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
-# Characters of a process's name.
-_COMM = 15
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,6 @@ class Counted:
     trace: Trace
     lives: Sequence[Life]
     output: bytes
-
-
-def process_of(command: Sequence[str]) -> str:
-    """The program as Linux names its process."""
-    return Path(command[0]).name[:_COMM]
 
 
 def is_tee(machine: Machine) -> bool:
@@ -189,18 +182,18 @@ class Counter:
     images: ImageStore
     notify: Callable[[str], None] = lambda _: None
 
-    def space(self, machine: Machine, mapped: Sequence[Mapped], command: Sequence[str]) -> AddressSpace:
+    def space(self, machine: Machine, mapped: Sequence[Mapped]) -> AddressSpace:
         """The symbols of the machine with the program in it."""
         said = said_by(self.emulator, self.images, machine)
         archive = machine.files[own_code.ARCHIVE]
         content = initramfs_files(archive) | {"[vdso]": (archive.parent / VDSO).read_bytes()}
         programs = own_programs(self.emulator, self.images, content, said)
         if not is_tee(machine):
-            return own_space(machine, programs, mapped, process_of(command))
+            return own_space(machine, programs, mapped, OWN_PROCESS)
         # The machine says what it has itself; TAs are found where they ran.
         named = replace(tee_base(self.images), symbols={n: p for n, p in machine.symbols.items() if n != "launcher"})
         space = address_space(self.emulator, named, self.images)
-        map_program(space, machine, programs, mapped, process_of(command))
+        map_program(space, machine, programs, mapped, OWN_PROCESS)
         return space
 
     def count(
@@ -224,8 +217,8 @@ class Counter:
         key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
         if not fresh and key in _done:
             return _done[key]
-        space = self.space(machine, mapped, command)
-        ranges = pack_ranges(function_ranges(space, process_of(command)))
+        space = self.space(machine, mapped)
+        ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
         plugin = self.images.get(plugin_recipe())
         tables = list((cores or {}).values())
         arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
@@ -330,7 +323,7 @@ def space_of(code: Code, counter: Counter, machine: Machine) -> AddressSpace:
     manifest = code.manifest
     if manifest.kind == own_code.FIRMWARE:
         return _of_firmware(counter).space(machine)
-    return counter.space(machine, manifest.mapped, manifest.command)
+    return counter.space(machine, manifest.mapped)
 
 
 def counted_of(

@@ -27,6 +27,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
 from worldwise.machine.symbols.machine import flat_space
+from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import TraceTooLargeError, read_trace
@@ -38,8 +39,6 @@ from worldwise.targets.own_code import M_MACHINES, firmware_machine
 
 _MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
 _MOST_REGIONS, _MOST_CLOSE = 500, 6
-# As its process would be called if it were one.
-PROCESS = FIRMWARE_ELF
 # What a record stands for that a machine of Linux writes: this one writes none.
 _END = '{"type":"end","status":0,"idle":0}\n'
 
@@ -154,7 +153,7 @@ class FirmwareCounter:
 
     def space(self, machine: Machine) -> AddressSpace:
         """The symbols of the firmware."""
-        return flat_space(self.emulator, machine, PROCESS, None)
+        return flat_space(self.emulator, machine, OWN_PROCESS, None)
 
     def count(self, machine: Machine, command: Sequence[str], addresses: Sequence[int], fresh: bool = False) -> Counted:
         """Run the firmware from its reset to its end; functions at these addresses are regions.
@@ -163,7 +162,7 @@ class FirmwareCounter:
         """
         lab = self.emulator.lab
         plugin = self.images.get(flat_plugin())
-        ranges = pack_ranges(function_ranges(self.space(machine), PROCESS))
+        ranges = pack_ranges(function_ranges(self.space(machine), OWN_PROCESS))
         arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -261,11 +261,13 @@ def _entered(
             "choose a function that returns; without --region the whole program is measured",
         )
     near = _near(wanted)
+    said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
     raise WorldwiseError(
         f"no region was entered{' twice' if notes else ''}: {wanted.program.name} did not call "
         f"{', '.join(unentered[:_MOST_CLOSE])}"
         f"{f' and {len(unentered) - _MOST_CLOSE} others' if len(unentered) > _MOST_CLOSE else ''}.",
         near,
+        f"the end of what it printed: {said}" if said else "it printed nothing",
     )
 
 
@@ -285,6 +287,8 @@ def _by_command(
 
 
 def _near(wanted: Wanted) -> str:
+    if wanted.application and not wanted.regions:
+        return "does the client need arguments? They stand behind --"
     if not wanted.regions:
         return "the program ended before its main function: look at what it printed"
     return (
