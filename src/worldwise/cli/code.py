@@ -15,6 +15,7 @@ from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.session import Order, measure
 from worldwise.cli.watched.tools import Session
+from worldwise.cli.what import Typed
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
@@ -48,32 +49,50 @@ class OwnCall:
     silence: int
     cores: Sequence[str]
     latest: bool
-    ta: Path | None = None
-    log_level: int | None = None
 
 
-def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
-    """Measure a program or an application and print what it costs. Returns the exit status. Raises WorldwiseError."""
+def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Shown) -> int:
+    """Measure the own code that was typed and print what it costs. Returns the exit status.
 
-    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
-        if not call.ta:
-            return prepare(wanted, images, emulator, notify, call.fresh), ""
-        found = application(call.ta, wanted.program, call.log_level, images)
-        name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
-        client = replace(wanted, program=Path(found.name), application=found, name=name)
-        return prepare(client, images, emulator, notify, call.fresh), found.words
+    Raises WorldwiseError, and click.UsageError for an application that is but half there.
+    """
+    if own.firmware:
+        ends = (own.until or "", own.instructions or 0)
+        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "")
+        return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
+    program = own.program or own.client
+    if program is None or bool(own.ta) != bool(own.client):
+        raise click.UsageError("an OP-TEE application is its TA and its client: --ta and --client name both")
+    wanted = Wanted(
+        program,
+        tuple(arguments),
+        own.regions,
+        own.repeat,
+        own.packages,
+        own.libraries,
+        own.files,
+        own.input_file,
+        own.name or "",
+    )
+    return _measure(lambda *tools: _program(wanted, own, call.fresh, *tools), call, shown)
 
-    return _measure(made, call, shown)
+
+def _program(
+    wanted: Wanted, own: Typed, fresh: bool, images: ImageStore, emulator: Emulator, notify: Callable[[str], None]
+) -> tuple[Ready, str]:
+    if not own.ta:
+        return prepare(wanted, images, emulator, notify, fresh), ""
+    found = application(own.ta, wanted.program, own.log_level, images)
+    name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
+    client = replace(wanted, program=Path(found.name), application=found, name=name)
+    return prepare(client, images, emulator, notify, fresh), found.words
 
 
-def measure_firmware(wanted: WantedFirmware, call: OwnCall, shown: Shown) -> int:
-    """Measure firmware and print what it costs. Returns the exit status. Raises WorldwiseError."""
-
-    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
-        words = f"on QEMU's {wanted.machine}: {M_MACHINES[wanted.machine]}" if wanted.machine in M_MACHINES else ""
-        return prepare_firmware(wanted, images, emulator, notify, call.fresh), words
-
-    return _measure(made, call, shown)
+def _firmware(
+    wanted: WantedFirmware, fresh: bool, images: ImageStore, emulator: Emulator, notify: Callable[[str], None]
+) -> tuple[Ready, str]:
+    words = f"on QEMU's {wanted.machine}: {M_MACHINES[wanted.machine]}" if wanted.machine in M_MACHINES else ""
+    return prepare_firmware(wanted, images, emulator, notify, fresh), words
 
 
 def _measure(
@@ -270,8 +289,3 @@ def _unentered(ready: Ready) -> list[str]:
         return []
     more = f" and {len(names) - _MOST_NOTES} others" if len(names) > _MOST_NOTES else ""
     return [f"Never called, or once alone: {', '.join(names[:_MOST_NOTES])}{more}."]
-
-
-def with_arguments(wanted: Wanted, words: Sequence[str]) -> Wanted:
-    """The same with the program's arguments."""
-    return replace(wanted, arguments=tuple(words))

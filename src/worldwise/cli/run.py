@@ -81,22 +81,7 @@ class _Call:
     seed: int
     seeds: int
     as_shipped: bool
-    program: Path | None
-    ta: Path | None
-    client: Path | None
-    log_level: int | None
-    firmware: Path | None
-    machine: str
-    until: str | None
-    instructions: int | None
-    regions: tuple[str, ...]
-    repeat: int
-    packages: tuple[str, ...]
-    libraries: tuple[Path, ...]
-    files: tuple[Path, ...]
-    input_file: Path | None
-    name: str | None
-    arguments: tuple[str, ...]
+    own: what.Typed
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -321,7 +306,7 @@ def run(**typed: Any) -> int:
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
-    call = _Call(**typed)
+    call = _Call(own=what.Typed.taken(typed), **typed)
     kind = what.chosen()
     if kind is not what.SUITE:
         return _own(call)
@@ -357,41 +342,18 @@ def run(**typed: Any) -> int:
 
 
 def _own(call: _Call) -> int:
-    """A program or an application of the user's own. Raises WorldwiseError."""
+    """Code of the user's own. Raises WorldwiseError."""
     if call.output:
         check_output(call.output)
     if call.budget:
         raise click.UsageError("--budget judges operations of a suite; of your own code `worldwise predict` judges one")
-    from worldwise.cli.code import OwnCall, measure_firmware, measure_own
+    from worldwise.cli.code import OwnCall, measure_typed
     from worldwise.cli.report import Wanted as Shown
-    from worldwise.run.code.order import Wanted
 
-    shown = Shown(call.form, call.output, None, call.full)
-    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.ta, call.log_level)
-    if call.firmware:
-        from worldwise.run.code.firmware import WantedFirmware
-
-        firmware = WantedFirmware(
-            call.firmware, call.machine, call.regions, call.until or "", call.instructions or 0, call.name or ""
-        )
-        return measure_firmware(firmware, own_call, shown)
     # What stands where a suite does is the first of the program's arguments.
-    arguments = (*(() if _is_default("suite") else (call.suite,)), *call.arguments)
-    program = call.program or call.client
-    if program is None or bool(call.ta) != bool(call.client):
-        raise click.UsageError("an OP-TEE application is its TA and its client: --ta and --client name both")
-    wanted = Wanted(
-        program,
-        arguments,
-        call.regions,
-        call.repeat,
-        call.packages,
-        call.libraries,
-        call.files,
-        call.input_file,
-        call.name or "",
-    )
-    return measure_own(wanted, own_call, shown)
+    words = (*(() if _is_default("suite") else (call.suite,)), *call.own.arguments)
+    how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"))
+    return measure_typed(call.own, words, how, Shown(call.form, call.output, None, call.full))
 
 
 def _order(call: _Call) -> tuple["Order", Budget | None]:

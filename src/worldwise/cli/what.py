@@ -5,7 +5,9 @@ A further kind is one line of KINDS, and what measures it.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
 
 import click
 from click.core import ParameterSource
@@ -108,10 +110,35 @@ def _option(name: str) -> str:
     return next(each.opts[0] for each in click.get_current_context().command.params if each.name == name)
 
 
+@dataclass(frozen=True)
+class Typed:
+    """What was typed of own code: a field for each parameter of `own_options`, and the words behind --."""
+
+    program: Path | None
+    ta: Path | None
+    client: Path | None
+    log_level: int | None
+    firmware: Path | None
+    machine: str
+    until: str | None
+    instructions: int | None
+    regions: tuple[str, ...]
+    repeat: int
+    packages: tuple[str, ...]
+    libraries: tuple[Path, ...]
+    files: tuple[Path, ...]
+    input_file: Path | None
+    name: str | None
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> Self:
+        """Takes these out of all that was typed."""
+        return cls(**{field.name: typed.pop(field.name) for field in fields(cls)})
+
+
 def own_options(command: Callable[..., int]) -> Callable[..., int]:
     """The options of own code, for the command `run`."""
-    from pathlib import Path
-
     path = click.Path(path_type=Path)
     for option in reversed(
         (
