@@ -27,6 +27,7 @@ CASE = "optee/mbedtls-ce-O2/keycache,size=16B,storage=ree,policy=smart,action=se
 
 def row(operation: str, parameters: str, measure: str, place: str, median: float, size: int) -> Row:
     return Row.model_construct(
+        target="optee",
         case=f"optee/{VARIANT}/{operation},{parameters}",
         operation=operation,
         variant=VARIANT,
