@@ -36,9 +36,12 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		const char *key;
 		uint64_t *number;
 	} numbers[] = {
-		{ "task-switch", &arguments.task_switch },     { "thread-suspend", &arguments.thread_suspend },
-		{ "thread-resume", &arguments.thread_resume }, { "witness", &arguments.witness },
-		{ "events", &arguments.max_events },           { "passes", &arguments.passes },
+		{ "task-switch", &arguments.task_switch },
+		{ "thread-suspend", &arguments.thread_suspend },
+		{ "thread-resume", &arguments.thread_resume },
+		{ "witness", &arguments.witness },
+		{ "events", &arguments.max_events },
+		{ "passes", &arguments.passes },
 		{ "entry", &arguments.entry },
 	};
 

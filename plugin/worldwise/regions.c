@@ -41,11 +41,11 @@ struct pass {
 	uint64_t lost_before;
 	struct sampling sampling;
 	/* Of a call alone. */
-	unsigned int call;    /* 1 + the number of its function; 0 for a mark */
-	uint64_t back;        /* where it returns to, */
-	uint64_t sp;          /* with this stack pointer, */
-	uint64_t thread;      /* in this thread of the program */
-	uint64_t recursions;  /* calls of the same function within it, which are no passes of their own */
+	unsigned int call;   /* 1 + the number of its function; 0 for a mark */
+	uint64_t back;       /* where it returns to, */
+	uint64_t sp;         /* with this stack pointer, */
+	uint64_t thread;     /* in this thread of the program */
+	uint64_t recursions; /* calls of the same function within it, which are no passes of their own */
 	uint64_t given[CALL_ARGUMENTS];
 	struct node *outside; /* the node that it returns to */
 	const char *how;      /* it ended; NULL for a mark */
@@ -239,8 +239,8 @@ static void leave_calls(uint64_t thread)
 	uint64_t sp = processor_sp();
 	uint32_t here = shadow.frames[shadow.depth - 1].pass;
 
-	while (nested && passes[nested - 1].call && passes[nested - 1].thread == thread && sp >= passes[nested - 1].sp &&
-	       passes[nested - 1].id != here)
+	while (nested && passes[nested - 1].call && passes[nested - 1].thread == thread &&
+	       sp >= passes[nested - 1].sp && passes[nested - 1].id != here)
 		end_call("left");
 }
 

@@ -20,7 +20,7 @@ struct frame {
 	unsigned int to_el; /* of an exception */
 	const struct context *context;
 	uint32_t pass; /* of a call that is a region: the pass that began on this frame last; else 0 */
-	bool passed; /* EL3 went on into the other world: nothing of EL3 is above */
+	bool passed;   /* EL3 went on into the other world: nothing of EL3 is above */
 };
 
 struct stack {

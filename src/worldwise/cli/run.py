@@ -100,16 +100,8 @@ _RARE = {
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
-        "log_level",
-        "machine",
-        "until",
-        "instructions",
-        "repeat",
-        "packages",
-        "libraries",
-        "files",
-        "input_file",
-        "name",
+        *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
+        *("repeat", "packages", "libraries", "files", "input_file", "name"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
@@ -226,7 +218,7 @@ _RARE = {
     "--predict",
     multiple=True,
     metavar="CORE[,CORE]",
-    help="Predict the cycles of each case too, and keep them in the run.",
+    help="Predict the cycles of each case too, and keep them.",
 )
 @click.option(
     "--shard",
