@@ -20,6 +20,7 @@ from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
+from worldwise.run import kept as kept_traces
 from worldwise.run import watch
 
 MEASURED, OTHER = Level("normal", 0, "optee-client"), Level("normal", 0, "init")
@@ -101,7 +102,7 @@ def keep(directory: Path) -> Path:
     directory.mkdir()
     (directory / TRACE).write_text('{"type":"end"}\n', encoding="ascii")
     (directory / RECORDS).write_text("{}\n", encoding="ascii")
-    watch.keep_trace(directory, "d" * 64, False)
+    kept_traces.keep_trace(directory, "d" * 64, False)
     return directory
 
 
@@ -110,11 +111,11 @@ def test_a_kept_run_is_whole_or_not_used(tmp_path: Path) -> None:
     kept = keep(tmp_path / "kept")
     assert sorted(path.name for path in kept.iterdir()) == [RECORDS, f"{TRACE}.gz", "watched.json"]
     assert gzip.decompress((kept / f"{TRACE}.gz").read_bytes()) == b'{"type":"end"}\n'
-    assert watch.is_whole(kept, "d" * 64)
-    assert not watch.is_whole(kept, "e" * 64)
-    assert not watch.is_whole(tmp_path / "none", "d" * 64)
+    assert kept_traces.is_whole(kept, "d" * 64)
+    assert not kept_traces.is_whole(kept, "e" * 64)
+    assert not kept_traces.is_whole(tmp_path / "none", "d" * 64)
     (kept / RECORDS).write_text("{ }\n", encoding="ascii")
-    assert not watch.is_whole(kept, "d" * 64)
+    assert not kept_traces.is_whole(kept, "d" * 64)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"digest": "d" * 64})])
@@ -122,7 +123,7 @@ def test_a_damaged_manifest_is_no_manifest(tmp_path: Path, content: str) -> None
     """If this fails, a damaged cache is a traceback."""
     kept = keep(tmp_path / "kept")
     (kept / "watched.json").write_text(content, encoding="ascii")
-    assert not watch.is_whole(kept, "d" * 64)
+    assert not kept_traces.is_whole(kept, "d" * 64)
 
 
 def test_the_same_trace_is_kept_in_the_same_bytes(tmp_path: Path) -> None:
