@@ -32,7 +32,7 @@ _COMMAND = re.compile(
 # The line below the head of a table in a screen.
 _RULE = re.compile(r" *-{9,}")
 # The generated line below a block.
-OLD = re.compile(r"^\*Of (?:an older|a) lab, .*\*$")
+OLD = re.compile(r"^\*Of (?:(?:an older|a) lab, |older images: ).*\*$")
 KINDS = {
     "run": "from a kept run",
     "output": "from a kept output",
@@ -118,10 +118,12 @@ class Declared:
         return self.kind == "output" or bool(self.section)
 
     def note(self, block: Block) -> str:
-        """The line below a block of an older lab; empty for one of today's, or of a lab that nobody knows."""
+        """The line below a block of an older lab or of older images; empty for one of today's, or if nobody knows."""
         old = [lab for lab in self.labs(block) if not doc_records.today().startswith(lab[:12])]
         if not old:
-            return ""
+            known = doc_records.older() if self.made(block) else {}
+            changes = dict.fromkeys(known[name] for name in self.records if name in known)
+            return f"*Of older images: {'; '.join(changes)}.*" if changes else ""
         return f"*Of an older lab, {', '.join(lab[:12] for lab in old)}; today's is {doc_records.today()[:12]}.*"
 
 

@@ -38,6 +38,7 @@ FIGURES = paths.REPOSITORY / "docs" / "figures"
 DECLARED = FIGURES / "blocks.toml"
 RUNS = FIGURES / "runs"
 OUTPUTS = FIGURES / "outputs"
+OLDER = FIGURES / "older.toml"
 _FORMAT = 1
 # Lists of objects that are packed: rows of a table.
 _TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
@@ -63,6 +64,23 @@ def kept_runs() -> list[str]:
 def today() -> str:
     """The digest of the lab that the repository's lock describes."""
     return load_lock(paths.REPOSITORY / "lab" / "lock.json").digest(RECIPE)
+
+
+@functools.cache
+def older() -> Mapping[str, str]:
+    """The records that are of older images, in the same lab: name -> since which change, as the blocks say.
+
+    Raises WorldwiseError for a name that is no record: one that was measured anew has to go from the list.
+    """
+    if not OLDER.is_file():
+        return {}
+    found = {}
+    for change in tomllib.loads(OLDER.read_text(encoding="utf-8"))["change"]:
+        for name in change["records"]:
+            if not (RUNS / f"{name}.json").is_file() and not (OUTPUTS / f"{name}.txt").is_file():
+                raise WorldwiseError(f"docs/figures/older.toml: no record '{name}' is kept", "take it from the list")
+            found[name] = change["what"]
+    return found
 
 
 @functools.cache

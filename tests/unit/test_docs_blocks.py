@@ -234,6 +234,17 @@ def test_a_block_of_an_older_lab_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     assert doc_blocks.remade(old, "new.md", [TABLE]) == made
 
 
+def test_a_block_of_older_images_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By machine: the line comes when its record is listed, and goes when it is measured anew."""
+    made = doc_blocks.remade(PAGE, "new.md", [TABLE])
+    monkeypatch.setattr(doc_records, "older", lambda: {TABLE.records[0]: "before the change"})
+    old = doc_blocks.remade(made, "new.md", [TABLE])
+    assert "\n\n*Of older images: before the change.*\n\nThe end.\n" in old
+    assert doc_blocks.remade(old, "new.md", [TABLE]) == old
+    monkeypatch.setattr(doc_records, "older", dict)
+    assert doc_blocks.remade(old, "new.md", [TABLE]) == made
+
+
 SCREEN = """Of a command:
 
     $ ./worldwise explain a
