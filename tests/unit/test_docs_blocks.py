@@ -236,6 +236,7 @@ def test_a_block_of_an_older_lab_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_block_of_older_images_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """By machine: the line comes when its record is listed, and goes when it is measured anew."""
+    monkeypatch.setattr(doc_records, "older", dict)
     made = doc_blocks.remade(PAGE, "new.md", [TABLE])
     monkeypatch.setattr(doc_records, "older", lambda: {TABLE.records[0]: "before the change"})
     old = doc_blocks.remade(made, "new.md", [TABLE])

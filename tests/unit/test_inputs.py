@@ -20,12 +20,11 @@ from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case, parse_case
-from worldwise.plan.inputs import inputs_seed, seed_problem
+from worldwise.plan.inputs import OWN_PATH_FILE, draw_file, inputs_seed, others, seed_problem
 from worldwise.read import gate
 from worldwise.read.lens import read_run
 from worldwise.report import report
-from worldwise.run.draws import draw_file, others
-from worldwise.run.rundir import CASE_FILE, OWN_PATH_FILE, RUN_FILE, Run, open_run
+from worldwise.run.rundir import CASE_FILE, RUN_FILE, Run, open_run
 from worldwise.targets.inputs import boot_words, is_quiet, settings, without_settings
 from worldwise.targets.known import EMULATED
 

@@ -6,6 +6,8 @@ the same one. docs/nothing-moved.md says what follows from it.
 """
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
 
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
@@ -14,6 +16,9 @@ from worldwise.plan.catalogue import is_board
 from worldwise.plan.spec import LINUX, OPTEE
 
 DEFAULT_SEED = 0
+# Of a case as it is shipped: the file with the records of the same case without interrupts and without
+# the random offset of the stack.
+OWN_PATH_FILE = "own-path.jsonl"
 # Each takes a step of a million bytes in the sequence of guest/portable/random.c.
 MOST_SEED = 1000
 # The most draws of one run.
@@ -44,3 +49,17 @@ def seed_problem(case: Case) -> str:
     if inside and ("random", "tee") not in case.parameters:
         return "a library in a TA draws from the bench's generator, whose start is compiled in, unless random=tee"
     return ""
+
+
+def draw_file(seed: int) -> str:
+    """The file with a case's records of another draw."""
+    return f"seed-{seed}.jsonl"
+
+
+def others(case: Case, seeds: int) -> Iterator[tuple[str, Case]]:
+    """Name of a file -> the case whose records it has. A case with one draw only has no others."""
+    if case.as_shipped:
+        yield OWN_PATH_FILE, replace(case, as_shipped=False)
+    if not seed_problem(case):
+        for seed in range(case.seed + 1, case.seed + seeds):
+            yield draw_file(seed), replace(case, seed=seed)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from statistics import median
 
 from worldwise.plan.case import Case
+from worldwise.plan.inputs import OWN_PATH_FILE, others
 from worldwise.read.models import Drawn, Interrupted
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.draws import others
-from worldwise.run.rundir import OWN_PATH_FILE, CaseManifest, Run
+from worldwise.run.rundir import CaseManifest, Run
 
 
 def own_path(run: Run, manifest: CaseManifest) -> tuple[str, Case]:

@@ -34,6 +34,7 @@ from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
+from worldwise.plan.inputs import others
 from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
@@ -338,7 +339,7 @@ class Bench:
 
     def _beside(self, case: Case, directory: Path) -> None:
         """Put what the run has of a case besides its own records beside them: other draws, its own path."""
-        for name, other in draws.others(case, self.options.seeds):
+        for name, other in others(case, self.options.seeds):
             machine = self.target(other.target).machine(other, self.images)
             run = functools.partial(self._measured_beside, other, machine)
             draws.bring(self.results, self._digest(machine, other), directory, name, run)

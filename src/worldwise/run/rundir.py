@@ -46,8 +46,6 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 # Of a host's case: the records of the same program on the emulated machine.
 EMULATED_FILE = "emulated.jsonl"
-# Of a case as it is shipped: the records of the same case without interrupts and without the random stack offset.
-OWN_PATH_FILE = "own-path.jsonl"
 FINISHED_FILE = "finished.json"
 
 # A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
