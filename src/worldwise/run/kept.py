@@ -4,18 +4,58 @@
 import gzip
 import json
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+from filelock import FileLock
 
 from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.machine.machine import TRACE
+from worldwise.records.trace import TraceTooLargeError
 
 TRACE_MANIFEST = "watched.json"
 KEPT_TRACE = f"{TRACE}.gz"
 # Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
+_Read = TypeVar("_Read")
+
+
+def kept_trace(
+    cache: Path,
+    digest: str,
+    make: Callable[[Path], Path],
+    read: Callable[[Path], _Read],
+    too_large: WorldwiseError,
+    fresh: bool = False,
+) -> tuple[Path, _Read]:
+    """The folder in `cache` of the trace with this digest, and the trace as `read` reads it.
+
+    If none is there, or with `fresh`, `make` gets an empty folder and returns the one below it that `keep_trace` has
+    closed. Raises `too_large` for a trace that is too large to be read; it is not kept.
+    """
+    traces = cache / "traces"
+    traces.mkdir(parents=True, exist_ok=True)
+    final = traces / digest[:16]
+    with FileLock(traces / f".{digest[:16]}.lock"):
+        if fresh or not is_whole(final, digest):
+            with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
+                directory = make(Path(work))
+                shutil.rmtree(final, ignore_errors=True)
+                directory.rename(final)
+        try:
+            found = read(final / KEPT_TRACE)
+        except TraceTooLargeError:
+            # Whoever asks again would be refused again, and it is the largest in the cache.
+            shutil.rmtree(final, ignore_errors=True)
+            raise too_large from None
+    mark_used(final)
+    return final, found
 
 
 def keep_trace(directory: Path, digest: str, models: bool) -> None:

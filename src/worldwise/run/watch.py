@@ -4,18 +4,14 @@
 import contextlib
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from filelock import FileLock
-
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.holding import mark_used
 from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -35,9 +31,9 @@ from worldwise.plan.spec import OWN
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
-from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
+from worldwise.records.trace import Trace, read_trace
 from worldwise.run.code.counting import Counter, counted_of, space_of, write_records
-from worldwise.run.kept import KEPT_TRACE, TRACE_MANIFEST, is_whole, keep_trace, tables_in, write_for_plugin
+from worldwise.run.kept import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PLAIN
@@ -189,28 +185,17 @@ class Watcher:
         """The folder of what an equal run left, or of one that is run now with a plugin, and its trace as `read` reads
         it; `attached` gets a folder. A trace that is too large to be read is not kept.
         """
-        traces = self.lab.cache / "traces"
-        traces.mkdir(parents=True, exist_ok=True)
-        final = traces / digest[:16]
-        with FileLock(traces / f".{digest[:16]}.lock"):
-            if fresh or not is_whole(final, digest):
-                if not self.may_run:
-                    raise WorldwiseError(f"{case.id}: no such trace is kept", "worldwise explain RUN makes one")
-                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
-                    directory = self._run(case, machine, attached(Path(work)), Path(work), digest)
-                    shutil.rmtree(final, ignore_errors=True)
-                    directory.rename(final)
-            try:
-                found = read(final / KEPT_TRACE)
-            except TraceTooLargeError:
-                # Whoever asks again would be refused again, and it is the largest in the cache.
-                shutil.rmtree(final, ignore_errors=True)
-                raise WorldwiseError(
-                    f"{case.id}: its trace has more than a trace can have, and than fits into memory; it is not kept",
-                    "fewer --samples, fewer cores or a smaller size make a smaller one",
-                ) from None
-        mark_used(final)
-        return final, found
+
+        def make(work: Path) -> Path:
+            if not self.may_run:
+                raise WorldwiseError(f"{case.id}: no such trace is kept", "worldwise explain RUN makes one")
+            return self._run(case, machine, attached(work), work, digest)
+
+        too_large = WorldwiseError(
+            f"{case.id}: its trace has more than a trace can have, and than fits into memory; it is not kept",
+            "fewer --samples, fewer cores or a smaller size make a smaller one",
+        )
+        return kept_trace(self.lab.cache, digest, make, read, too_large, fresh)
 
     def count_plugin(self, case: Case, machine: Machine) -> Plugin:
         """The plugin in mode count."""

@@ -16,11 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.holding import mark_used
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
@@ -39,8 +36,8 @@ from worldwise.plan.case import Case
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
 from worldwise.records.models import CLOCK, Failure
 from worldwise.records.parse import read_records
-from worldwise.records.trace import Pass, Trace, TraceTooLargeError, read_trace
-from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, tables_in, write_for_plugin
+from worldwise.records.trace import Pass, Trace, read_trace
+from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets.linux import PLAIN
 from worldwise.targets.own_code import LINUX, tee_base
 
@@ -225,36 +222,27 @@ class Counter:
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        traces = lab.cache / "traces"
-        traces.mkdir(parents=True, exist_ok=True)
-        final = traces / digest[:16]
-        with FileLock(traces / f".{digest[:16]}.lock"):
-            if fresh or not is_whole(final, digest):
-                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as temporary:
-                    work = Path(temporary)
-                    write_for_plugin(functions := work / "functions", ranges)
-                    placed = tables_in(tables, work)
-                    made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, tuple(addresses))
-                    directory = work / "run"
-                    directory.mkdir()
-                    self.notify(f"counting {command[0]}")
-                    ended = _run(self.emulator, machine, directory, made, (LAUNCHED, OUTPUT), progress)
-                    self.notify(f"counted {command[0]} in {ended.wall_seconds:.1f} s")
-                    if not cores:
-                        self._verify(machine, directory, command, progress)
-                    (directory / RECORDS).unlink(missing_ok=True)
-                    keep_trace(directory, digest, bool(cores))
-                    shutil.rmtree(final, ignore_errors=True)
-                    directory.rename(final)
-            try:
-                trace = read_trace(final / KEPT_TRACE)
-            except TraceTooLargeError:
-                shutil.rmtree(final, ignore_errors=True)
-                raise WorldwiseError(
-                    f"{command[0]}: its regions are called more often than a trace can say; it is not kept",
-                    "choose functions further out with --region, or let it do less: its arguments, --repeat",
-                ) from None
-        mark_used(final)
+
+        def make(work: Path) -> Path:
+            write_for_plugin(functions := work / "functions", ranges)
+            placed = tables_in(tables, work)
+            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, tuple(addresses))
+            directory = work / "run"
+            directory.mkdir()
+            self.notify(f"counting {command[0]}")
+            ended = _run(self.emulator, machine, directory, made, (LAUNCHED, OUTPUT), progress)
+            self.notify(f"counted {command[0]} in {ended.wall_seconds:.1f} s")
+            if not cores:
+                self._verify(machine, directory, command, progress)
+            (directory / RECORDS).unlink(missing_ok=True)
+            keep_trace(directory, digest, bool(cores))
+            return directory
+
+        too_large = WorldwiseError(
+            f"{command[0]}: its regions are called more often than a trace can say; it is not kept",
+            "choose functions further out with --region, or let it do less: its arguments, --repeat",
+        )
+        final, trace = kept_trace(lab.cache, digest, make, read_trace, too_large, fresh)
         counted = Counted(final, trace, _lives(final), files.read_bytes(final / OUTPUT, MOST_OUTPUT, final))
         for life in counted.lives:
             require_good(command[0], life, counted.output)

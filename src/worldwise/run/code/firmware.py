@@ -7,18 +7,14 @@ own log of executed instructions. Every power-on is the same, so one of them is 
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from worldwise.base import files
 from worldwise.base.choices import choice_error, close_names
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.holding import mark_used
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Region, case_name
@@ -30,11 +26,11 @@ from worldwise.machine.symbols.machine import flat_space
 from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
-from worldwise.records.trace import TraceTooLargeError, read_trace
+from worldwise.records.trace import read_trace
 from worldwise.run.code.counting import Counted, Life, calls_of
 from worldwise.run.code.order import check_glob, matches
 from worldwise.run.code.prepare import MAIN, Ready, case_names
-from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, write_for_plugin
+from worldwise.run.kept import keep_trace, kept_trace, write_for_plugin
 from worldwise.targets.own_code import M_MACHINES, firmware_machine
 
 _MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
@@ -166,34 +162,25 @@ class FirmwareCounter:
         arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        traces = lab.cache / "traces"
-        traces.mkdir(parents=True, exist_ok=True)
-        final = traces / digest[:16]
-        with FileLock(traces / f".{digest[:16]}.lock"):
-            if fresh or not is_whole(final, digest):
-                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as temporary:
-                    work = Path(temporary)
-                    write_for_plugin(functions := work / "functions", ranges)
-                    made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=tuple(addresses))
-                    directory = self._run(machine, made, work / "run")
-                    other = self._run(machine, made, work / "again")
-                    if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():
-                        raise WorldwiseError(
-                            f"{machine.name}: a second power-on executed something else",
-                            "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
-                        )
-                    keep_trace(directory, digest, False)
-                    shutil.rmtree(final, ignore_errors=True)
-                    directory.rename(final)
-            try:
-                trace = read_trace(final / KEPT_TRACE)
-            except TraceTooLargeError:
-                shutil.rmtree(final, ignore_errors=True)
+
+        def make(work: Path) -> Path:
+            write_for_plugin(functions := work / "functions", ranges)
+            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=tuple(addresses))
+            directory = self._run(machine, made, work / "run")
+            other = self._run(machine, made, work / "again")
+            if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():
                 raise WorldwiseError(
-                    f"{machine.name}: its regions are called more often than a trace can say; it is not kept",
-                    "choose functions further out with --region, or end it sooner: --until FUNCTION, --instructions N",
-                ) from None
-        mark_used(final)
+                    f"{machine.name}: a second power-on executed something else",
+                    "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
+                )
+            keep_trace(directory, digest, False)
+            return directory
+
+        too_large = WorldwiseError(
+            f"{machine.name}: its regions are called more often than a trace can say; it is not kept",
+            "choose functions further out with --region, or end it sooner: --until FUNCTION, --instructions N",
+        )
+        final, trace = kept_trace(lab.cache, digest, make, read_trace, too_large, fresh)
         (whole,) = [one for one in trace.passes if not one.parent]
         printed = b"".join(
             files.read_bytes(final / name, 2**24, final)[-_MOST_OUTPUT:] for name in (EMULATOR_LOG, CONSOLE)
