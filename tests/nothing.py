@@ -190,13 +190,18 @@ class Copy(Tool):
         return sorted((self.directory / "runs").iterdir())[-1]
 
 
-def _own_library(folder: Path) -> None:
+def example_library(folder: Path) -> None:
+    """The second example of docs/own.md with its library's sources, complete."""
     adapter = load_adapter(paths.PORTABLE / "micro-ecc.c")
     crate = crate_folder(adapter, Crates(note))
     assert crate is not None
     (sources,) = (path.parent for path in crate.rglob("uECC.c"))
     shutil.copytree(EXAMPLE, folder)
     shutil.copytree(sources, folder / "micro-ecc")
+
+
+def _own_library(folder: Path) -> None:
+    example_library(folder)
     # Around the first of them the compiler may find another order for the rest, and save the very instruction.
     adapter_file = folder / "adapter.c"
     text = adapter_file.read_text()

@@ -13,18 +13,16 @@ from typing import Any
 import pytest
 
 from machines import Tool, fresh_cache, note
+from nothing import example_library
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own
-from worldwise.libraries.crates import Crates, crate_folder
-from worldwise.libraries.portable import load_adapter
 from worldwise.plan.case import Case
 from worldwise.targets.known import EMULATED
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"
-EXAMPLE = paths.REPOSITORY / "docs" / "examples" / "micro-ecc"
 SUITE = """
 format = 1
 name = "gate"
@@ -95,12 +93,7 @@ def library(folder: Path, nops: int = 1, after: str = "") -> Path:
     There is always one: around the first the compiler may find another order for the rest, which can save the very
     instruction that was added. A second one changes nothing else.
     """
-    adapter = load_adapter(paths.PORTABLE / "micro-ecc.c")
-    crate = crate_folder(adapter, Crates(note))
-    assert crate is not None
-    (sources,) = (path.parent for path in crate.rglob("uECC.c"))
-    shutil.copytree(EXAMPLE, folder)
-    shutil.copytree(sources, folder / "micro-ecc")
+    example_library(folder)
     path = folder / "adapter.c"
     text = path.read_text()
     assert text.count(BEFORE) == 1
