@@ -12,6 +12,7 @@ from worldwise.targets.families import images_of
 
 # What tells a setting from the program's own words.
 MARK = "+"
+_MASKED = f"{MARK}quiet"
 # Linux's command line of a quiet machine: no random offset of its stack in each system call, and leave for the first
 # process to write to the interrupt controller.
 QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
@@ -34,7 +35,12 @@ def settings(case: Case) -> tuple[str, ...]:
     seed = [f"{MARK}seed={inputs_seed(case)}"] if draws_by_seed(case) else []
     draw = [f"{MARK}draw={case.seed}"] if case.seed != DEFAULT_SEED else []
     # Last: seeding the secure world takes calls of Linux's.
-    return (*seed, *draw, *([f"{MARK}quiet"] if is_quiet(case) else []))
+    return (*seed, *draw, *([_MASKED] if is_quiet(case) else []))
+
+
+def with_timers(program: Sequence[str]) -> Sequence[str]:
+    """A program's words without the setting that masks timers."""
+    return [word for word in program if word != _MASKED]
 
 
 def without_settings(program: Sequence[str]) -> Sequence[str]:

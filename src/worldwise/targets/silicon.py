@@ -17,7 +17,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.inputs import without_settings
+from worldwise.targets.inputs import with_timers, without_settings
 from worldwise.targets.linux import PLAIN, PlainTarget
 from worldwise.targets.optee import OPTEE_TARGETS, programs_of
 
@@ -43,6 +43,10 @@ class SiliconTarget(PlainTarget):
             helpers=("silicon-programs.py", "plain-programs.py", *plain.helpers),
             trees={**plain.trees, **guest_trees("silicon")},
         )
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The program's command line on the emulated machine, where closing perf's counters waits for Linux's timer."""
+        return with_timers(super().program(case))
 
     def probe(self) -> Recipe:
         """The program that says which counter a host has."""
