@@ -122,8 +122,8 @@ class SiliconTee:
         )
 
     def program(self, case: Case) -> Sequence[str]:
-        """The client's command line on the emulated machine."""
-        return OPTEE_TARGETS[OPTEE].program(case)
+        """The client's command line on the emulated machine, with timers: see SiliconTarget."""
+        return with_timers(OPTEE_TARGETS[OPTEE].program(case))
 
     def on_host(self, case: Case) -> Sequence[str]:
         """The client's arguments on a host, where its records go to standard output."""
