@@ -67,7 +67,7 @@ def called(images: ImageStore, emulator: Emulator, key: Path, folder: Path) -> C
     signed = trust_of(str(key), "").signed(ta.read_bytes())
     files = {"bin/optee-client": brought.files[PROGRAM].read_bytes(), f"lib/optee_armtz/{name}": signed}
     (folder / "case").mkdir()
-    emulator.run(over(target.machine(CASE, images), files, folder), target.program(CASE), folder / "case", "boot")
+    emulator.run(over(target.machine(CASE, images), files, folder), SiliconTee().program(CASE), folder / "case", "boot")
     path = folder / "case" / RECORDS
     return check_records(read_records(path), CASE, str(path), unit=NANOSECONDS)
 
