@@ -35,6 +35,7 @@ from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
 from worldwise.records.varied import Compared, read_compared, read_entry
 from worldwise.run.steering import Choice, InTa, steering
+from worldwise.targets.inputs import with_timers
 from worldwise.targets.known import EMULATED
 
 # What can be varied of an operation, and what it is to an attacker.
@@ -122,7 +123,7 @@ class _Bench:
         if isinstance(self.steering, InTa):
             (directory := work / "find").mkdir()
             plugin = self._plugin(self.steering.anywhere(), work)
-            program = EMULATED[self.case.target].program(self.case)
+            program = with_timers(EMULATED[self.case.target].program(self.case))
             self.emulator.run(self.machine, program, directory, plugin=plugin)
             self.steering.found(read_entry(directory / TRACE))
 
@@ -149,7 +150,8 @@ class _Bench:
         # The first of all calls is a sample besides; on some targets a call that measures memory is before it.
         samples = len(calls) * self.steering.every
         case = replace(self.case, samples=samples, warmup=0)
-        program = EMULATED[case.target].program(case)
+        # A stopped machine without a timer would never wake: QEMU skips idle time to the next one.
+        program = with_timers(EMULATED[case.target].program(case))
         try:
             ended = self.emulator.steered(
                 self.machine, program, directory, plugin, lambda debugger: self.steering.run(debugger, made)
