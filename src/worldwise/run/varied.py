@@ -106,6 +106,11 @@ def require_variable(case: Case, words: Sequence[str]) -> None:
             raise choice_error(f"{case.id}: --vary", word, known)
 
 
+def _program(case: Case) -> Sequence[str]:
+    """A case's program. A stopped machine without a timer would never wake: QEMU skips idle time to the next one."""
+    return with_timers(EMULATED[case.target].program(case))
+
+
 @dataclass
 class _Bench:
     """A case with its machine, and calls of it with other inputs."""
@@ -123,8 +128,7 @@ class _Bench:
         if isinstance(self.steering, InTa):
             (directory := work / "find").mkdir()
             plugin = self._plugin(self.steering.anywhere(), work)
-            program = with_timers(EMULATED[self.case.target].program(self.case))
-            self.emulator.run(self.machine, program, directory, plugin=plugin)
+            self.emulator.run(self.machine, _program(self.case), directory, plugin=plugin)
             self.steering.found(read_entry(directory / TRACE))
 
     def plugin(self, work: Path) -> SecretsPlugin:
@@ -150,11 +154,9 @@ class _Bench:
         # The first of all calls is a sample besides; on some targets a call that measures memory is before it.
         samples = len(calls) * self.steering.every
         case = replace(self.case, samples=samples, warmup=0)
-        # A stopped machine without a timer would never wake: QEMU skips idle time to the next one.
-        program = with_timers(EMULATED[case.target].program(case))
         try:
             ended = self.emulator.steered(
-                self.machine, program, directory, plugin, lambda debugger: self.steering.run(debugger, made)
+                self.machine, _program(case), directory, plugin, lambda debugger: self.steering.run(debugger, made)
             )
         except WorldwiseError:
             if (directory / RECORDS).exists():
