@@ -191,12 +191,14 @@ find_cache() {
 	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 }
 
-# Sets `pip` to the one file that Debian, or this Python, has of pip: it runs as it is. Fails if there is none.
+# Sets `pip` to the one file of pip that came with this Python: it runs as it is. Fails if there is none. Debian keeps
+# the file apart, and it serves Debian's own Python alone: an older pip does not run under a newer Python.
 find_pip() {
-	for pip in /usr/share/python-wheels/pip-*.whl "${python_version##* }"/lib/python3*/ensurepip/_bundled/pip-*.whl; do
-		[ ! -f "$pip" ] || return 0
-	done
-	return 1
+	prefix=${python_version##* }
+	set -- "$prefix"/lib/python"$(minor_of "$host_python")"/ensurepip/_bundled/pip-*.whl
+	[ -f "$1" ] || [ "$prefix" != /usr ] || set -- /usr/share/python-wheels/pip-*.whl
+	pip=$1
+	[ -f "$pip" ]
 }
 
 # Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first
