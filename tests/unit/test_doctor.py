@@ -29,7 +29,7 @@ from worldwise.lab.doctor_network import BUNDLES, without_password
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import MARKER, PROGRAMS
 from worldwise.lab.points import Point, guarded
-from worldwise.lab.roots import RECIPE, ROOTS
+from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.network import PROXIES
 
 Usage = namedtuple("Usage", "total used free")
@@ -350,6 +350,15 @@ def test_the_authorities_of_a_bundle_are_counted(
     assert (found.state, found.found) == (state, f"SSL_CERT_FILE, {path}: {words}")
 
 
+def test_variables_that_name_one_bundle_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bundle"
+    path.write_bytes(certificate("one", True))
+    for name in BUNDLES:
+        monkeypatch.setenv(name, str(path))
+    found = one(doctor_network._certificates)
+    assert found.found == f"{', '.join(BUNDLES)}, {path}: 1 authority"
+
+
 def test_no_bundle_at_all_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_network, "_DEFAULT_BUNDLE", tmp_path / "none")
     found = one(doctor_network._certificates)
@@ -396,9 +405,10 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_lab_that_is_not_there_is_no_fault() -> None:
-    found = points(doctor._lab)
-    assert [point.state for point in found] == ["note"] * len(ROOTS)
-    assert "not built: the first run makes it, 1.0 MB download" in found[0].found
+    assert "not built: the first run makes it, 1.0 MB download" in one(doctor._lab).found
+    roots = one(doctor._roots)
+    assert (one(doctor._lab).state, roots.state) == ("note", "note")
+    assert all(f"{name} (1.0 MB)" in roots.found for name in ROOTS if name != MAIN)
     assert one(doctor._tools).state == "note"
 
 
@@ -413,6 +423,16 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
     found = points(doctor._lab)[0]
     assert (found.state, "has another size than when the lab was made" in found.found) == ("wrong", True)
     assert found.todo == "`worldwise lab build` makes it anew"
+
+
+def test_a_root_that_is_there_and_one_that_is_damaged_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = dict.fromkeys(ROOTS, "not built") | {"render": "", "tex": "usr/cc has another size"}
+    monkeypatch.setattr(Lab, "outline_problem", lambda self: problems[self.name])
+    wrong, there, later = points(doctor._roots)
+    assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it anew")
+    assert wrong.found.endswith("is damaged: usr/cc has another size")
+    assert (there.state, there.found) == ("fine", "render: there")
+    assert (later.state, "browser" in later.found, "render" in later.found) == ("note", True, False)
 
 
 def test_what_cannot_be_looked_at_is_wrong() -> None:

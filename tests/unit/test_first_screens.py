@@ -227,7 +227,7 @@ def table(rows: int, columns: int, width: int) -> Table:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "width", "notes"),
-    itertools.product(((3,), (30,), (200,), (5, 60, 7), (9,) * 8), (1, 7), (4, 150), (0, 2)),
+    list(itertools.product(((3,), (30,), (200,), (5, 60, 7), (9,) * 8), (1, 7), (4, 150), (0, 2))),
 )
 def test_any_sections_fit_a_screen(rows: tuple[int, ...], columns: int, width: int, notes: int) -> None:
     """If this fails, a command with other tables than today's prints more than a screen, or hides that it cut them."""
@@ -262,7 +262,9 @@ def test_lines_are_counted_as_they_are_printed() -> None:
 
 
 @pytest.mark.parametrize(("number", "lines"), [(3, 3), (60, 1)])
-def test_many_figures_are_one_line(number: int, lines: int, monkeypatch: pytest.MonkeyPatch, whole_run: Run) -> None:
+def test_many_figures_are_one_line(
+    number: int, lines: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole_run: Run
+) -> None:
     """If this fails, the names of files scroll away."""
     from worldwise.report.drawing import charts
     from worldwise.report.drawing.vega import Chart
@@ -270,8 +272,7 @@ def test_many_figures_are_one_line(number: int, lines: int, monkeypatch: pytest.
     made = [Chart("time", f"figure-{at}", "t", "w", {}) for at in range(number)]
     monkeypatch.setattr(charts, "figures", lambda *_: made)
     monkeypatch.setattr(charts, "to_file", lambda *_: b"")
-    runner = CliRunner()
-    with runner.isolated_filesystem():
-        shown = runner.invoke(cli.cli, ["plot", str(whole_run.path), "-o", "d"], standalone_mode=False).output
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(cli.cli, ["plot", str(whole_run.path), "-o", "d"], standalone_mode=False).output
     assert len(shown.splitlines()) == lines
     assert shown.startswith("d/figure-0.svg" if lines > 1 else "60 figures are in d")

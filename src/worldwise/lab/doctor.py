@@ -65,6 +65,7 @@ def examine(network: bool) -> Iterator[Point]:
     yield from guarded("processors", _processors)
     yield from network_points(network)
     yield from guarded("lab", _lab)
+    yield from guarded("roots", _roots)
     yield from guarded("tools", _tools)
     yield from guarded("cache size", _size)
 
@@ -275,22 +276,47 @@ def _place(name: str) -> Lab:
 
 
 def _lab() -> Iterator[Point]:
+    place = _place(MAIN)
+    problem, called = place.outline_problem(), f"lab {place.digest[:12]}"
+    if not problem:
+        yield Point("lab", "fine", f"{called} is there; `lab check` hashes every file")
+    elif problem == "not built":
+        yield Point("lab", "note", f"{called} is not built: the first run makes it, {_download(place)} download")
+    else:
+        yield Point("lab", "wrong", f"{called} is damaged: {problem}", "`worldwise lab build` makes it anew")
+    yield from _drift(place, MAIN)
+
+
+def _roots() -> Iterator[Point]:
+    """The roots beside the lab: one line for those there, one for those not built, one for each that is damaged."""
+    there: list[str] = []
+    later: list[str] = []
     for name in ROOTS:
+        if name == MAIN:
+            continue
         place = _place(name)
         problem = place.outline_problem()
-        called = f"{'lab' if name == MAIN else name} {place.digest[:12]}"
         if not problem:
-            yield Point(place.title.removeprefix("the "), "fine", f"{called} is there; `lab check` hashes every file")
+            there.append(name)
         elif problem == "not built":
-            size = space_text(sum(package.size for package in place.lock.lab))
-            made = "the first run makes it" if name == MAIN else "built on demand"
-            yield Point(place.title.removeprefix("the "), "note", f"{called} is not built: {made}, {size} download")
+            later.append(f"{name} ({_download(place)})")
         else:
-            command = "lab build" if name == MAIN else f"lab build {name}"
-            todo = f"`worldwise {command}` makes it anew"
-            yield Point(place.title.removeprefix("the "), "wrong", f"{called} is damaged: {problem}", todo)
-        if said := differing.sentence(place.differing, place.title):
-            yield Point("lock", "note", said, f"`worldwise lab drift {name} --undo` goes back to the lock")
+            found = f"{name} {place.digest[:12]} is damaged: {problem}"
+            yield Point("roots", "wrong", found, f"`worldwise lab build {name}` makes it anew")
+        yield from _drift(place, name)
+    if there:
+        yield Point("roots", "fine", f"{', '.join(there)}: there")
+    if later:
+        yield Point("roots", "note", f"built on demand, by a download: {', '.join(later)}")
+
+
+def _download(place: Lab) -> str:
+    return space_text(sum(package.size for package in place.lock.lab))
+
+
+def _drift(place: Lab, name: str) -> Iterator[Point]:
+    if said := differing.sentence(place.differing, place.title):
+        yield Point("lock", "note", said, f"`worldwise lab drift {name} --undo` goes back to the lock")
 
 
 def _tools() -> Iterator[Point]:

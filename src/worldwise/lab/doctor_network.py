@@ -73,9 +73,12 @@ def _proxies() -> Iterator[Point]:
 
 
 def _certificates() -> Iterator[Point]:
-    named = {name: os.environ[name] for name in BUNDLES if os.environ.get(name)}
-    for name, value in named.items():
-        yield _bundle(Path(value), name)
+    named: dict[str, list[str]] = {}
+    for name in BUNDLES:
+        if value := os.environ.get(name):
+            named.setdefault(value, []).append(name)
+    for value, names in named.items():
+        yield _bundle(Path(value), ", ".join(names))
     if named:
         return
     if _DEFAULT_BUNDLE.is_file():
