@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries import own_code, stack
 from worldwise.libraries.own import Brought
-from worldwise.run.rundir import OwnEntry
+from worldwise.run.rundir import RUN_FILE, OwnEntry, Run
 
 
 def entry_of(own: Brought) -> OwnEntry:
@@ -14,10 +15,29 @@ def entry_of(own: Brought) -> OwnEntry:
     return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files))
 
 
+def stack_of(run: Run) -> OwnEntry | None:
+    """What a run keeps of its stack; None if that is the lab's."""
+    return next((entry for entry in run.manifest.own if entry.name == stack.STACK), None)
+
+
+def stack_words(run: Run) -> tuple[str, ...]:
+    """What the stack of a run has for the lab's, a few words each; none if it is the lab's. Raises WorldwiseError."""
+    entry = stack_of(run)
+    return stack.words(stack.parse(entry.manifest, run.path / RUN_FILE)) if entry else ()
+
+
+def libraries_of(run: Run) -> list[OwnEntry]:
+    """The libraries among what a run has of the user's own: neither a stack nor own code."""
+    return [entry for entry in run.manifest.own if entry.name != stack.STACK and own_code.MANIFEST not in entry.files]
+
+
 def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Brought]) -> None:
     """Refuse to resume a run unless the user's libraries are here, unchanged. Raises WorldwiseError."""
     here = {own.name: own for own in brought}
     for entry in recorded:
+        if entry.name == stack.STACK:
+            # It comes from the cache, by its digest.
+            continue
         own = here.pop(entry.name, None)
         if own is None:
             raise WorldwiseError(
