@@ -107,11 +107,14 @@ def optee_names() -> Recipe:
 
 def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:
     used = stack.current()
+    # The version is for OP-TEE's banner.
+    version = ("TEE_IMPL_VERSION=own",) if used and used.tree else ()
+    stacked = (*version, *_words(used.stack.optee.settings)) if used else ()
     return {
         "PLATFORM": OPTEE_PLATFORM,
         "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
         # Of two values of a setting make takes the last: the stack's.
-        "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *(_words(used.stack.optee.settings) if used else ()))),
+        "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
     }
 
@@ -129,7 +132,8 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
         if (other.library, other.settings) == (wanted.library, wanted.settings)
     ]
     first = APP_CORE if APP_CORE in sharing else sharing[0]
-    kept = {} if (first, feature) == (APP_CORE, "") else {"objects": optee_objects(APP_CORE, optimisation)}
+    is_first = (first, feature) == (APP_CORE, "")
+    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(APP_CORE, optimisation)}
     return Recipe(
         name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
         script=_OPTEE,
@@ -138,6 +142,15 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
         needs={"source": optee_source(), **kept},
         settings=_optee_settings(wanted, optimisation, feature, IMPLEMENTATIONS[first].options) | {"KEEP": "yes"},
     )
+
+
+def _objects_of_the_lab(optimisation: str) -> dict[str, Recipe]:
+    """What a stack's OP-TEE keeps of the lab's, if its source is the same: make looks at times, not at contents."""
+    used = stack.current()
+    if used is None or used.tree or used.patches:
+        return {}
+    with stack.used(None):
+        return {"objects": optee_objects(APP_CORE, optimisation)}
 
 
 def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
