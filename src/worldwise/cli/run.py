@@ -144,7 +144,7 @@ _RARE = {
     "stack_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Measure your own OP-TEE, its settings and patches, in place of the lab's: docs/stack.md.",
+    help="Measure your own OP-TEE, its settings and patches, in place of the lab's: docs/use/stack.md.",
 )
 @click.option(
     "--option-sweep",

@@ -214,6 +214,6 @@ def _of_stack(used: stack.BroughtStack, error: WorldwiseError, says: Sequence[st
         return error
     return WorldwiseError(
         f"{used.origin}: {files.quoted(said, 400)}",
-        f"docs/stack.md says what a stack may change. {error.hint}".strip(),
+        f"docs/use/stack.md says what a stack may change. {error.hint}".strip(),
         error.details,
     )

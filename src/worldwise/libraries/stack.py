@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user's own stack: what of OP-TEE, TF-A and Linux is not as the lab has it. docs/stack.md explains it to users.
+"""A user's own stack: what of OP-TEE, TF-A and Linux is not as the lab has it. docs/use/stack.md explains it to users.
 
 A run keeps the stack's file and all that it names as a folder of the cache, by its digest. While a stack is in use,
 the images of the machine with OP-TEE are made with it (targets/optee_images.py); what it does not name stays the lab's.

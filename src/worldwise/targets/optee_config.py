@@ -41,7 +41,7 @@ def require_known(stack: BroughtStack, names: Path) -> None:
         if name not in known:
             raise WorldwiseError(
                 f"{stack.origin}: optee.settings: {name} is in no file of this OP-TEE, so it would change nothing",
-                did_you_mean(name, known) or "docs/stack.md says where OP-TEE lists its settings",
+                did_you_mean(name, known) or "docs/use/stack.md says where OP-TEE lists its settings",
             )
 
 
