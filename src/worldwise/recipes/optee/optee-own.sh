@@ -5,6 +5,8 @@
 
 cp -r /in/tree optee
 cd optee
+# The copy in the cache has no modes: scripts are programs by their first line.
+grep -rlZ -m1 '^#!' . | xargs -0 chmod +x
 for patch in /in/patches/000*.patch; do
 	name=${patch##*/}
 	say "ours: $name"
