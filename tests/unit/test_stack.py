@@ -13,7 +13,8 @@ from synthetic import RecordList, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.stack import require_part
 from worldwise.lab.image import Recipe
-from worldwise.libraries import own, stack
+from worldwise.libraries import own, stack, stack_copy
+from worldwise.libraries.optee_config import config_of, require_known, require_settings
 from worldwise.libraries.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.read import gate, lens
@@ -22,7 +23,6 @@ from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
 from worldwise.targets.inputs import boot_words
-from worldwise.targets.optee_config import config_of, require_known, require_settings
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
@@ -32,7 +32,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
     """A stack whose file has this text."""
     file = folder / "my-stack.toml"
     file.write_text(text)
-    return stack.bring(file, folder / "store")
+    return stack_copy.bring(file, folder / "store")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_the_copy_has_all_that_the_file_names(tmp_path: Path) -> None:
     names = ["patches/0001-b.patch", "patches/0002-a.patch", "stack.toml", "tree/core/arch/arm/sub.mk"]
     assert sorted(made.files) == names
     (tmp_path / "a.patch").write_text(PATCH.replace("+b", "+c"))
-    again = stack.bring(tmp_path / "my-stack.toml", tmp_path / "store")
+    again = stack_copy.bring(tmp_path / "my-stack.toml", tmp_path / "store")
     assert made.digest != again.digest
-    assert stack.kept(made.digest, tmp_path / "store") is not None
+    assert stack_copy.kept(made.digest, tmp_path / "store") is not None
     assert (made.folder / "patches" / "0002-a.patch").read_text() == PATCH
 
 
@@ -198,7 +198,7 @@ def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> N
     with pytest.raises(WorldwiseError, match="stack: the lab's / OP-TEE CFG_TEE_CORE_DEBUG=n") as refused:
         gate.compare_runs(old, new, gate.Options())
     assert "--allow stack" in refused.value.hint
-    assert gate.compare_runs(old, new, gate.Options(allow=("stack",)))
+    assert gate.compare_runs(old, new, gate.Options(allow=frozenset({"stack"})))
 
 
 def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:

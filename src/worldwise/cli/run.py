@@ -103,9 +103,9 @@ _RARE = {
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
         *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
-        *("repeat", "packages", "libraries", "files", "input_file", "name"),
+        *("repeat", "packages", "libraries", "files", "input_file", "name", "stack_file"),
     ),
-    "Also": ("sweep", "samples", "stack_file", "jobs", "runs", "locked"),
+    "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
 

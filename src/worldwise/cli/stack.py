@@ -13,14 +13,14 @@ from worldwise.cli.progress import Notes
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import require_confinement
-from worldwise.libraries import own, stack
+from worldwise.libraries import own, stack, stack_copy
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.optee_config import config_of, differing, require_known, require_settings
 from worldwise.libraries.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.targets import optee_images
 from worldwise.targets.guest import kernel
-from worldwise.targets.optee_config import config_of, differing, require_known, require_settings
 
 
 def _store() -> Path:
@@ -32,12 +32,12 @@ def use(file: Path | None) -> list[BroughtStack]:
     if file is None:
         return []
     require_confinement(f"the stack {file}")
-    return _used(stack.bring(file, _store()))
+    return _used(stack_copy.bring(file, _store()))
 
 
 def use_kept(digest: str) -> list[BroughtStack]:
     """Use the stack of an earlier run until the command ends. Raises WorldwiseError if the cache no longer has it."""
-    return _used(stack.kept(digest, _store()))
+    return _used(stack_copy.kept(digest, _store()))
 
 
 def _used(brought: BroughtStack | None) -> list[BroughtStack]:

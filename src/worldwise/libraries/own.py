@@ -15,12 +15,14 @@ from typing import Protocol
 
 from worldwise.base import files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import listing_digest
 from worldwise.lab.sandbox.identity import confinement, require_confinement
 from worldwise.libraries import own_code, portable, stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.own_folder import copy_folder, digest_of
+from worldwise.libraries.own_folder import copy_folder
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
+from worldwise.libraries.stack_copy import kept as kept_stack
 
 # recipes/objects.py begins the line that says what is wrong with this.
 _SAYS = "worldwise: "
@@ -67,7 +69,7 @@ class Own:
     @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
-        return digest_of(self.files)
+        return listing_digest(self.files)
 
 
 _brought: dict[str, Own] = {}
@@ -134,7 +136,7 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
     codes: list[str] = []
     until = contextlib.ExitStack()
     try:
-        until.enter_context(stack.used(stack.kept(recorded.get(stack.STACK), store)))
+        until.enter_context(stack.used(kept_stack(recorded.get(stack.STACK), store)))
         for name, digest in recorded.items():
             if name == stack.STACK:
                 continue

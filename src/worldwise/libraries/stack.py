@@ -6,8 +6,6 @@ the images of the machine with OP-TEE are made with it (targets/optee_images.py)
 """
 
 import contextlib
-import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +13,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base import files, toml_model
-from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.own_folder import copy_folder, digest_of
+from worldwise.base import toml_model
+from worldwise.base.files import listing_digest
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
@@ -30,7 +27,6 @@ _OpteeName = Annotated[str, Field(pattern=r"^CFG_[A-Za-z0-9_]{1,80}$")]
 _FirmwareName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,80}$")]
 _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(=[A-Za-z0-9_.,:/+-]*)?$", max_length=200)]
 _Patch = Annotated[str, Field(min_length=1, max_length=1000)]
-_MOST_PATCH = 4 * 2**20
 # What worldwise itself decides: another value would measure something else than what it says.
 _OURS = {
     "CFG_ARM64_core": "the machine's core is 64-bit",
@@ -119,7 +115,7 @@ class BroughtStack:
     @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
-        return digest_of(self.files)
+        return listing_digest(self.files)
 
     @property
     def patches(self) -> Path | None:
@@ -150,52 +146,6 @@ def used(brought: BroughtStack | None) -> Iterator[None]:
         _used.pop()
 
 
-def kept(digest: str | None, store: Path) -> BroughtStack | None:
-    """The cache's copy of the stack that an earlier run measured; None of a run that measured the lab's own.
-
-    Raises WorldwiseError if there is none, or if it is spoilt: with another stack other instructions would be told.
-    """
-    if digest is None:
-        return None
-    for brought in filter(None, (current(), *(map(load, store.glob(f"{STACK}-{digest[:12]}"))))):
-        if brought.digest == digest:
-            return brought
-    raise WorldwiseError(
-        f"the cache no longer has the stack {files.quoted(digest[:12])} that was measured",
-        "measure it again: worldwise run --stack FILE",
-    )
-
-
-def bring(file: Path, store: Path) -> BroughtStack:
-    """Copy a stack and all that its file names into the cache's folder of own things.
-
-    Raises WorldwiseError naming file, line and key for a value that it cannot have, and the file for a patch or a
-    source that cannot be read.
-    """
-    text = toml_model.read_text(file, STACK)
-    stack = parse(text, file)
-    store.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
-        folder = Path(work, "stack")
-        folder.mkdir()
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
-        if stack.optee.patches:
-            (folder / PATCHES).mkdir()
-        for number, name in enumerate(stack.optee.patches, 1):
-            _copy_patch(file, name, folder / PATCHES / f"{number:04}-{_plain(Path(name).name)}")
-        if stack.optee.source:
-            source = file.parent / stack.optee.source
-            if not (source / "core" / "arch" / "arm").is_dir():
-                raise WorldwiseError(
-                    f"{file}: optee.source: {source} is no source of OP-TEE OS: it has no folder core/arch/arm",
-                    "name the folder that has OP-TEE's Makefile",
-                )
-            copied, _ = copy_folder(source, TREE, Path(work, "copied"))
-            copied.rename(folder / TREE)
-        copy, listed = copy_folder(folder, STACK, store)
-    return BroughtStack(stack, copy, file, text, listed)
-
-
 def parse(text: str, file: Path) -> Stack:
     """What a stack's file says. Raises WorldwiseError naming file, line and key."""
     return toml_model.parse(Stack, text, file)
@@ -211,31 +161,3 @@ def words(stack: Stack) -> tuple[str, ...]:
         *(f"TF-A {name}={value}" for name, value in stack.firmware.settings.items()),
         *(f"Linux {word}" for word in stack.linux.words),
     )
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-100:]
-
-
-def _copy_patch(file: Path, name: str, target: Path) -> None:
-    path = file.parent / name
-    try:
-        content = files.read_bytes(path, _MOST_PATCH)
-    except OSError as error:
-        raise WorldwiseError(
-            f"{file}: optee.patches: {path} cannot be read: {error.strerror}", "a patch's path is relative to this file"
-        ) from error
-    if b"\n+++ " not in content and not content.startswith(b"+++ "):
-        raise WorldwiseError(
-            f"{file}: optee.patches: {path} is no unified diff: it has no line that begins with '+++'",
-            "`git format-patch` and `git diff` write such files",
-        )
-    target.write_bytes(content)
-
-
-def load(folder: Path) -> BroughtStack:
-    """The stack in a folder of the cache. Raises WorldwiseError if it is spoilt."""
-    path = folder / MANIFEST
-    text = toml_model.read_text(path, STACK, folder)
-    copy, listed = copy_folder(folder, STACK, folder.parent)
-    return BroughtStack(parse(text, path), copy, path, text, listed)

@@ -4,9 +4,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from worldwise.libraries.optee_config import config_of, differing
 from worldwise.read.selection import named_list
 from worldwise.run.rundir import CaseManifest
-from worldwise.targets.optee_config import config_of, differing
 
 # Every core's image is named so; its settings are in it.
 _OPTEE = "optee-"

@@ -2,15 +2,18 @@
 """A user's library in a run: what the run keeps of it, and the check that a resumed run has the same library."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries import own_code, stack
-from worldwise.libraries.own import Brought
+from worldwise.libraries import portable, stack
 from worldwise.run.rundir import RUN_FILE, OwnEntry, Run
 
+if TYPE_CHECKING:
+    from worldwise.libraries.own import Brought
 
-def entry_of(own: Brought) -> OwnEntry:
+
+def entry_of(own: "Brought") -> OwnEntry:
     """The entry that a run keeps for a user's library."""
     return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files))
 
@@ -28,10 +31,10 @@ def stack_words(run: Run) -> tuple[str, ...]:
 
 def libraries_of(run: Run) -> list[OwnEntry]:
     """The libraries among what a run has of the user's own: neither a stack nor own code."""
-    return [entry for entry in run.manifest.own if entry.name != stack.STACK and own_code.MANIFEST not in entry.files]
+    return [entry for entry in run.manifest.own if portable.MANIFEST in entry.files]
 
 
-def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Brought]) -> None:
+def check_same(run: str, recorded: Sequence[OwnEntry], brought: "Sequence[Brought]") -> None:
     """Refuse to resume a run unless the user's libraries are here, unchanged. Raises WorldwiseError."""
     here = {own.name: own for own in brought}
     for entry in recorded:

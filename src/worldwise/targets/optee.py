@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own, stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.optee_config import require_known, require_settings
 from worldwise.machine.elf import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
@@ -24,7 +25,6 @@ from worldwise.targets import optee_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
 from worldwise.targets.inputs import boot_words, settings
-from worldwise.targets.optee_config import require_known, require_settings
 
 # Firmware puts the kernel at 0x60000000; the initramfs is well above it.
 _INITRAMFS_ADDRESS = 0x68000000
