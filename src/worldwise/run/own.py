@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries import portable, stack
+from worldwise.libraries import stack
 from worldwise.run.rundir import RUN_FILE, OwnEntry, Run
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def stack_words(run: Run) -> tuple[str, ...]:
 
 def libraries_of(run: Run) -> list[OwnEntry]:
     """The libraries among what a run has of the user's own: neither a stack nor own code."""
-    return [entry for entry in run.manifest.own if portable.MANIFEST in entry.files]
+    # It loads the lab, which most reports do without.
+    from worldwise.libraries.own_code import MANIFEST
+
+    return [entry for entry in run.manifest.own if entry.name != stack.STACK and MANIFEST not in entry.files]
 
 
 def check_same(run: str, recorded: Sequence[OwnEntry], brought: "Sequence[Brought]") -> None:
