@@ -107,8 +107,8 @@ def optee_names() -> Recipe:
 
 def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:
     used = stack.current()
-    # The version is for OP-TEE's banner.
-    version = ("TEE_IMPL_VERSION=own",) if used and used.tree else ()
+    # The version is for OP-TEE's banner; only a TA on a board reads the counter by the pseudo-TA.
+    version = ("TEE_IMPL_VERSION=own", "CFG_WORLDWISE_COUNTER_PTA=n") if used and used.tree else ()
     stacked = (*version, *_words(used.stack.optee.settings)) if used else ()
     return {
         "PLATFORM": OPTEE_PLATFORM,
