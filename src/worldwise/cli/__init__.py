@@ -77,6 +77,7 @@ _COMMANDS = {
             "worldwise.cli.lab:lab",
             first=True,
         ),
+        Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.stack:stack_group"),
         Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
         Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),

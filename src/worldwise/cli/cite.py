@@ -13,6 +13,7 @@ from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import lens
 from worldwise.report.citing import FORMATS, cited, first_sections
 from worldwise.report.terminal import print_sections
+from worldwise.run.own import libraries_of
 from worldwise.run.rundir import Run, open_run
 
 _MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. Both whole: --full."
@@ -56,5 +57,5 @@ def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path)
 def _own(run: Run) -> dict[str, tuple[Manifest, str]]:
     """The user's own libraries that the run measured. Raises WorldwiseError if the text of one is spoilt."""
     return {
-        entry.name: (parse(Manifest, entry.manifest, run.path / MANIFEST), entry.digest) for entry in run.manifest.own
+        entry.name: (parse(Manifest, entry.manifest, run.path / MANIFEST), entry.digest) for entry in libraries_of(run)
     }

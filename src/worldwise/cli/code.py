@@ -22,6 +22,7 @@ from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
+from worldwise.libraries.own import Brought
 from worldwise.libraries.own_code import Code, Region, case_name
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
@@ -49,6 +50,7 @@ class OwnCall:
     silence: int
     cores: Sequence[str]
     latest: bool
+    stacks: Sequence[Brought] = ()
 
 
 def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Shown) -> int:
@@ -111,7 +113,18 @@ def _measure(
         from worldwise.cli.watched.predicting import asked
 
         cores = asked(call.cores, ready.cases)
-    order = Order(_suite(ready), ready.cases, (), None, None, [ready.code], call.runs, None, verify=False, cores=cores)
+    order = Order(
+        _suite(ready),
+        ready.cases,
+        (),
+        None,
+        None,
+        [ready.code, *call.stacks],
+        call.runs,
+        None,
+        verify=False,
+        cores=cores,
+    )
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
     run = "latest" if call.latest else f"latest --runs {call.runs}"
     return measure(order, options, shown, lambda run_made, how: _screen(run_made, how, ready, run, words))

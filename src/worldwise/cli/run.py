@@ -24,6 +24,7 @@ from worldwise.run.rundir import Run, open_run
 if TYPE_CHECKING:
     from worldwise.cli.session import Away, Order
     from worldwise.libraries.own import Own
+    from worldwise.libraries.stack import BroughtStack
     from worldwise.run.measurers import Remote
 
 # `--resume` without a run: the newest.
@@ -81,6 +82,7 @@ class _Call:
     seed: int
     seeds: int
     as_shipped: bool
+    stack_file: Path | None
     own: what.Typed
 
     def filters(self) -> Mapping[str, Sequence[str]]:
@@ -101,7 +103,7 @@ _RARE = {
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
         *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
-        *("repeat", "packages", "libraries", "files", "input_file", "name"),
+        *("repeat", "packages", "libraries", "files", "input_file", "name", "stack_file"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
@@ -136,6 +138,13 @@ _RARE = {
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="Measure a library of your own too: docs/own.md.",
+)
+@click.option(
+    "--stack",
+    "stack_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Measure your own OP-TEE, its settings and patches, in place of the lab's: docs/use/stack.md.",
 )
 @click.option(
     "--option-sweep",
@@ -344,7 +353,8 @@ def _own(call: _Call) -> int:
 
     # What stands where a suite does is the first of the program's arguments.
     words = (*(() if _is_default("suite") else (call.suite,)), *call.own.arguments)
-    how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"))
+    stacks = _stack(call, None)
+    how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), stacks)
     return measure_typed(call.own, words, how, Shown(call.form, call.output, None, call.full))
 
 
@@ -353,6 +363,7 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     given = wanted_budget(call.budget)
     old = open_run(call.resume, call.runs) if call.resume else None
     brought = _brought(call.directories)
+    stacks = _stack(call, old)
     filters = call.filters()
     if old:
         suite, cases = _resumed(old, brought)
@@ -367,6 +378,10 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
         cases = _drawn(call, cases)
         if call.reverse:
             cases = cases[::-1]
+    if stacks:
+        from worldwise.cli.stack import require_part
+
+        require_part(stacks[0], cases)
     limit = given or suite.budget
     if limit:
         check_budget(limit, cases)
@@ -383,7 +398,18 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
         raise click.UsageError("--costs balances shards or workers, so it needs --shard or --on")
     away = _away(call, cases)
     order = Order(
-        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard, away
+        suite,
+        cases,
+        unavailable,
+        call.samples,
+        limit,
+        [*brought, *stacks],
+        call.runs,
+        old,
+        call.verify,
+        cores,
+        shard,
+        away,
     )
     return order, given
 
@@ -459,6 +485,27 @@ def _brought(directories: Iterable[Path]) -> "list[Own]":
 
     click.get_current_context().call_on_close(own.forget)
     return own.bring(directories)
+
+
+def _stack(call: _Call, old: Run | None) -> "list[BroughtStack]":
+    """The stack of a new or a resumed run. Raises WorldwiseError, and click.UsageError where it cannot be."""
+    entry = None
+    if old:
+        from worldwise.run.own import stack_of
+
+        entry = stack_of(old)
+    if not call.stack_file and not entry:
+        return []
+    from worldwise.cli.stack import use, use_kept
+
+    if call.stack_file:
+        for name in ("via", "on", "shard", "resume"):
+            if not _is_default(name):
+                raise click.UsageError(
+                    f"--stack is measured on this machine and whole, so it does not go with --{name}"
+                )
+        return use(call.stack_file)
+    return use_kept(entry.digest) if entry else []
 
 
 def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:

@@ -45,7 +45,7 @@ PROGRAM = Kind(
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
-    ("suite", "arguments", *_OWN, "log_level", "fresh", "predict"),
+    ("suite", "arguments", *_OWN, "log_level", "fresh", "predict", "stack_file"),
     "docs/your-code.md says what it takes",
 )
 FIRMWARE = Kind(

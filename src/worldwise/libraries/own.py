@@ -8,19 +8,21 @@ the folder changes meanwhile. docs/own.md explains this to users.
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from worldwise.base import paths, toml_model
+from worldwise.base import files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import listing_digest
 from worldwise.lab.sandbox.identity import confinement, require_confinement
-from worldwise.libraries import own_code, portable
+from worldwise.libraries import own_code, portable, stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.own_folder import copy_folder, digest_of
+from worldwise.libraries.own_folder import copy_folder
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
+from worldwise.libraries.stack_copy import kept as kept_stack
 
 # recipes/objects.py begins the line that says what is wrong with this.
 _SAYS = "worldwise: "
@@ -29,7 +31,7 @@ _COPY = re.compile(r"[a-z0-9-]{1,64}-[0-9a-f]{12}")
 
 
 class Brought(Protocol):
-    """What a user brings to a run: a library or own code. A run keeps these of it; `origin` is for messages."""
+    """What a user brings to a run: a library, code or a stack. A run keeps these of it; `origin` is for messages."""
 
     @property
     def name(self) -> str: ...
@@ -67,7 +69,7 @@ class Own:
     @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
-        return digest_of(self.files)
+        return listing_digest(self.files)
 
 
 _brought: dict[str, Own] = {}
@@ -90,7 +92,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
         name = implementation.name
         path = directory / MANIFEST
         taken = name in _brought or name in brought
-        if name in IMPLEMENTATIONS or taken:
+        if name in IMPLEMENTATIONS or name == stack.STACK or taken:
             whose = "another folder's" if taken else "one of worldwise's own"
             raise WorldwiseError(f"{path}: the name '{name}' is {whose}", "choose another name")
         copy, listed = copy_folder(directory, name, (cache or paths.cache_directory()) / "own")
@@ -118,22 +120,26 @@ def forget() -> None:
 
 @contextlib.contextmanager
 def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[list[Own]]:
-    """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts.
+    """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts; use its stack.
 
-    Returns those that there are.
+    Returns the libraries that there are.
 
     Args:
         recorded: the digest of each, by name, as a run keeps them; what it says is not trusted.
         cache: as in `bring`.
 
     A library that `bring` has registered stays; one of which the cache has no such copy is left out. Raises
-    WorldwiseError if a copy cannot be read.
+    WorldwiseError if a copy cannot be read, and for a stack that the cache no longer has.
     """
     store = (cache or paths.cache_directory()) / "own"
     added: list[Own] = []
     codes: list[str] = []
+    until = contextlib.ExitStack()
     try:
+        until.enter_context(stack.used(kept_stack(recorded.get(stack.STACK), store)))
         for name, digest in recorded.items():
+            if name == stack.STACK:
+                continue
             copy = store / f"{name}-{digest[:12]}"
             if name in _brought or not _COPY.fullmatch(copy.name) or copy.parent != store or not copy.is_dir():
                 continue
@@ -151,6 +157,7 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
                 raise WorldwiseError(f"{copy}: is not the library '{name}' that was measured", "clean the cache")
         yield added
     finally:
+        until.close()
         for name in codes:
             own_code.remove(name)
         for own in added:
@@ -184,6 +191,8 @@ def told(name: str) -> Iterator[None]:
         own = _brought.get(name)
         lines = error.details.splitlines()
         says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
+        if own is None and (used := stack.current()):
+            raise _of_stack(used, error, says) from error
         if own is None or not says:
             raise
         place = f"{own.origin}/"
@@ -193,3 +202,20 @@ def told(name: str) -> Iterator[None]:
             f"the files are in {own.origin}; docs/own.md says what a library may do. {error.hint}".strip(),
             details.replace("/in/own/", place),
         ) from error
+
+
+# How compilers, make and OP-TEE's own makefiles begin to say what is wrong.
+_WRONG = re.compile(r"error:|\*\*\*|undefined reference", re.IGNORECASE)
+
+
+def _of_stack(used: stack.BroughtStack, error: WorldwiseError, says: Sequence[str]) -> WorldwiseError:
+    """A build's failure in words of the stack: what the recipe said, or the first error of the compiler or of make."""
+    first = next((line.strip() for line in error.details.splitlines() if _WRONG.search(line)), "")
+    said = says[-1] if says else first
+    if not said:
+        return error
+    return WorldwiseError(
+        f"{used.origin}: {files.quoted(said, 400)}",
+        f"docs/use/stack.md says what a stack may change. {error.hint}".strip(),
+        error.details,
+    )

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import listing_digest
 from worldwise.base.toml_model import first_problem
 from worldwise.lab.image import check_files
-from worldwise.libraries.own_folder import digest_of
 
 MANIFEST = "code.json"
 ARCHIVE = "files.cpio"
@@ -120,7 +120,7 @@ class Code:
     @property
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
-        return digest_of(self.files)
+        return listing_digest(self.files)
 
 
 def case_name(name: str) -> str:

@@ -3,11 +3,9 @@
 
 import contextlib
 import errno
-import hashlib
-import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from worldwise.base import files
@@ -48,7 +46,7 @@ def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str
                 if error.errno == errno.EFBIG:
                     raise _too_much(directory) from None
                 raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
-        final = store / f"{name}-{digest_of(listed)[:12]}"
+        final = store / f"{name}-{files.listing_digest(listed)[:12]}"
         if final.exists() and check_files(final, listed):
             files.remove(store, final.name)
         if not final.exists():
@@ -109,7 +107,3 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
             if not source.is_file():
                 raise WorldwiseError(f"{shown}: is not a file", "leave it out of the folder")
             yield relative, source
-
-
-def digest_of(listed: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(listed.items())).encode()).hexdigest()

@@ -9,7 +9,7 @@ from worldwise.read.parts import Result, without_empty
 
 FORMAT: Literal[1] = 1
 # These must agree unless `--allow` lets them differ.
-Allowance = Literal["lab", "images", "worldwise", "inputs", "samples", "cases"]
+Allowance = Literal["lab", "stack", "images", "worldwise", "inputs", "samples", "cases"]
 ALLOWANCES: tuple[Allowance, ...] = get_args(Allowance)
 Verdict = Literal["same", "faster", "slower", "mixed"]
 Judge = Literal["auto", "median", "calls"]

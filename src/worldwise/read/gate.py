@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import Case
@@ -19,8 +20,10 @@ from worldwise.read.beside import own_path
 from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
 from worldwise.read.rows import judge_row, match_series, row_of
 from worldwise.read.selection import Parts, Selected, named_list, parse_selection
+from worldwise.read.stacks import settings_notes
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import Record, parse_records
+from worldwise.run.own import stack_of, stack_words
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import CaseManifest, Run
 
@@ -170,6 +173,7 @@ class _Comparing:
         run_a, run_b = self.runs
         if not self.variants:
             self._disagree_lab()
+            self._disagree_stack()
             self._disagree_inputs()
         self._disagree_samples()
         same = {a.id: self._identical(a, b) for a, b in self.pairs}
@@ -231,6 +235,13 @@ class _Comparing:
         packages = f"; of its packages {named_list(names)}" if names else ""
         self._disagree("lab", f"lab {a.lab[:12] or 'none'} / {b.lab[:12] or 'none'}{packages}")
 
+    def _disagree_stack(self) -> None:
+        entries = [stack_of(run) for run in self.runs]
+        a, b = (entry.digest if entry else "" for entry in entries)
+        if a != b:
+            words = [", ".join(stack_words(run)) or "the lab's" for run in self.runs]
+            self._disagree("stack", f"stack: {words[0]} / {words[1]}")
+
     def _disagree_inputs(self) -> None:
         """Another draw is other work. A run from before inputs were given has drawn what it would."""
         a, b = (run.manifest.seed for run in self.runs)
@@ -278,7 +289,9 @@ class _Comparing:
                     f"{a.id}: the images are the same, but the records differ. That is a defect: keep both runs and "
                     "report it."
                 )
-        if any(each.what == "lab" for each in self.disagreements):
+        if any(each.what == "stack" for each in self.disagreements):
+            self.notes += settings_notes(self.pairs, paths.cache_directory() / "images")
+        elif any(each.what == "lab" for each in self.disagreements):
             self.notes.append(
                 "The lab is part of every image's address, so it is unknown which images differ for another reason."
             )

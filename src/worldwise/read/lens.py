@@ -38,6 +38,7 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
 from worldwise.records.parse import parse_records
+from worldwise.run.own import stack_words
 from worldwise.run.predictions import load
 from worldwise.run.rundir import CaseManifest, Run
 
@@ -83,6 +84,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             lab=run.manifest.lab,
             packages=run.manifest.packages,
             drift=tuple(run.manifest.drift),
+            stack=stack_words(run),
             seed=run.manifest.seed or 0,
             as_shipped=run.manifest.as_shipped,
             chip_clock=run.manifest.chip_clock.words if run.manifest.chip_clock else "",

@@ -226,7 +226,8 @@ class Interrupted(Result):
 class RunSummary(Result):
     """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words.
 
-    `drift` is what its lab has for what the lock names, `linux 6.12.57 for 6.12.48`; JSON has it if there is any.
+    `drift` is what its lab has for what the lock names, `linux 6.12.57 for 6.12.48`, and `stack` what the user's own
+    stack has for the lab's, `OP-TEE CFG_NUM_THREADS=4`; JSON has them if there are any.
     """
 
     id: str
@@ -240,17 +241,24 @@ class RunSummary(Result):
     packages: dict[str, str]
     chip_clock: str = Field(default="", exclude=True)
     drift: tuple[str, ...] = ()
+    stack: tuple[str, ...] = ()
     seed: int = Field(default=0, exclude=True)
     as_shipped: bool = Field(default=False, exclude=True)
 
     @property
     def settings(self) -> str:
-        """What differs from a run without options, as a sentence; empty if nothing does."""
-        words = [f"Inputs of seed {self.seed}."] if self.seed else []
+        """What differs from a run without options, in sentences; empty if nothing does."""
+        words = [self.stacked] if self.stack else []
+        words += [f"Inputs of seed {self.seed}."] if self.seed else []
         words += ["The machine is as it is shipped: with interrupts, and with Linux's random stack offset."] * (
             self.as_shipped
         )
         return " ".join(words)
+
+    @property
+    def stacked(self) -> str:
+        """What the user's own stack has for the lab's, as a sentence; empty for the lab's."""
+        return f"The stack is not the lab's: {', '.join(self.stack)}." if self.stack else ""
 
     @property
     def differs(self) -> str:
@@ -259,7 +267,7 @@ class RunSummary(Result):
 
     @model_serializer(mode="wrap")
     def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_empty(handler(self), "drift")
+        return without_empty(handler(self), "drift", "stack")
 
 
 class Reading(WithParts):

@@ -30,10 +30,11 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-def without_empty(found: dict[str, Any], name: str) -> dict[str, Any]:
-    """The JSON of a part without a field that is empty, so that readers who do not know the field are not stopped."""
-    if not found.get(name):
-        found.pop(name, None)
+def without_empty(found: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The JSON of a part without fields that are empty, so that readers who do not know a field are not stopped."""
+    for name in names:
+        if not found.get(name):
+            found.pop(name, None)
     return found
 
 

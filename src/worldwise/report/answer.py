@@ -142,6 +142,8 @@ def measured_lines(reading: Reading) -> list[str]:
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
     if differs := differing.whole(reading.run.drift):
         lines.append(differs)
+    if reading.run.stack:
+        lines.append(reading.run.stacked)
     lines += hosted.summary(reading)
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading)}")

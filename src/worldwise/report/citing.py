@@ -85,6 +85,7 @@ def _paragraph(
         f"suite {shown(run.suite)}, on an emulated machine: {named(others)}",
         shown(f"The lab with the SHA-256 {run.lab} pins all of these but worldwise") if run.lab else "",
         shown(differing.whole(run.drift)),
+        shown(run.stacked),
         shown(
             "A count is the number of executed instructions between two readings of a counter that advances by one for "
             "each; what the readings themselves cost is measured and subtracted, and interrupts inside a region count"

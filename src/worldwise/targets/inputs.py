@@ -6,6 +6,7 @@ guest/linux/init.c reads these settings among the words of the program's command
 
 from collections.abc import Sequence
 
+from worldwise.libraries import stack
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import DEFAULT_SEED, draws_by_seed, inputs_seed
 from worldwise.targets.families import images_of
@@ -19,8 +20,9 @@ QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
 
 
 def boot_words(case: Case) -> tuple[str, ...]:
-    """More of Linux's command line; nothing for a machine as it is shipped."""
-    return () if case.as_shipped else QUIET
+    """More of Linux's command line: what keeps it quiet, unless it is as shipped, and the words of a stack in use."""
+    used = stack.current()
+    return (*(() if case.as_shipped else QUIET), *(used.stack.linux.words if used else ()))
 
 
 def is_quiet(case: Case) -> bool:

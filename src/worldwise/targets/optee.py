@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import own
+from worldwise.libraries import own, stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.optee_config import require_known, require_settings
 from worldwise.machine.elf import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
@@ -67,7 +68,11 @@ class OpteeMachineTarget:
         wanted = images_of(case)
         wanted.build_first(images.notify)  # here, because `images` can announce it
         with own.told(case.implementation):
+            if own_stack := stack.current():
+                require_known(own_stack, images.get(optee_images.optee_names()).file("names"))
             used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))
+        if own_stack:
+            require_settings(own_stack, optee.directory)
         parts = {
             **{name: (firmware, name) for name in _OF_FIRMWARE},
             **{name: (optee, name) for name in _OF_OPTEE},

@@ -2,11 +2,13 @@
 """The images of the machine with OP-TEE: firmware, OP-TEE, the measured programs, the user space."""
 
 import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe, recipe_file
+from worldwise.libraries import stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
@@ -50,31 +52,69 @@ def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
     Its dispatcher for OP-TEE stops Linux's timer while the secure world runs, so that no tick interrupts a TA;
     with `ticks_in_both_worlds` it is built not to.
     """
+    used = stack.current()
+    settings = (
+        *(("NS_TIMER_SWITCH=0",) if ticks_in_both_worlds else ()),
+        *(_words(used.stack.firmware.settings) if used else ()),
+    )
     return Recipe(
         name="tf-a-ticks" if ticks_in_both_worlds else "tf-a",
         script="tf-a.sh",
         outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
         sources=("arm-trusted-firmware",),
-        settings={"SETTINGS": "NS_TIMER_SWITCH=0"} if ticks_in_both_worlds else {},
+        settings={"SETTINGS": " ".join(settings)} if settings else {},
     )
+
+
+def _words(settings: Mapping[str, str]) -> Iterator[str]:
+    return (f"{name}={value}" for name, value in settings.items())
 
 
 def optee_source() -> Recipe:
-    """OP-TEE OS with Debian's patches and ours, as one archive."""
+    """OP-TEE OS with Debian's patches and ours, as one archive; a stack may have another OP-TEE, and more patches."""
+    used = stack.current()
+    ours = paths.PATCHES / "optee-os"
+    if used and used.tree:
+        source = Recipe(
+            name="optee-source-own",
+            script="optee-own.sh",
+            outputs=("source.tar",),
+            trees={"patches": ours, "tree": used.tree},
+        )
+    else:
+        source = Recipe(
+            name="optee-source",
+            script="optee-source.sh",
+            outputs=("source.tar",),
+            sources=("optee-os",),
+            trees={"patches": ours},
+        )
+    if not (used and used.patches):
+        return source
     return Recipe(
-        name="optee-source",
-        script="optee-source.sh",
+        name=f"{source.name}-patched",
+        script="optee-patched.sh",
         outputs=("source.tar",),
-        sources=("optee-os",),
-        trees={"patches": paths.PATCHES / "optee-os"},
+        trees={"patches": used.patches},
+        needs={"source": source},
     )
 
 
+def optee_names() -> Recipe:
+    """The names of settings that the source of OP-TEE knows, a line each."""
+    return Recipe(name="optee-names", script="optee-names.sh", outputs=("names",), needs={"source": optee_source()})
+
+
 def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:
+    used = stack.current()
+    # The version is for OP-TEE's banner; only a TA on a board reads the counter by the pseudo-TA.
+    version = ("TEE_IMPL_VERSION=own", "CFG_WORLDWISE_COUNTER_PTA=n") if used and used.tree else ()
+    stacked = (*version, *_words(used.stack.optee.settings)) if used else ()
     return {
         "PLATFORM": OPTEE_PLATFORM,
         "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
-        "OPTIMISATION": _OPTIMISATION[optimisation],
+        # Of two values of a setting make takes the last: the stack's.
+        "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
     }
 
@@ -92,7 +132,8 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
         if (other.library, other.settings) == (wanted.library, wanted.settings)
     ]
     first = APP_CORE if APP_CORE in sharing else sharing[0]
-    kept = {} if (first, feature) == (APP_CORE, "") else {"objects": optee_objects(APP_CORE, optimisation)}
+    is_first = (first, feature) == (APP_CORE, "")
+    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(APP_CORE, optimisation)}
     return Recipe(
         name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
         script=_OPTEE,
@@ -101,6 +142,15 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
         needs={"source": optee_source(), **kept},
         settings=_optee_settings(wanted, optimisation, feature, IMPLEMENTATIONS[first].options) | {"KEEP": "yes"},
     )
+
+
+def _objects_of_the_lab(optimisation: str) -> dict[str, Recipe]:
+    """What a stack's OP-TEE keeps of the lab's, if its source is the same: make looks at times, not at contents."""
+    used = stack.current()
+    if used is None or used.tree or used.patches:
+        return {}
+    with stack.used(None):
+        return {"objects": optee_objects(APP_CORE, optimisation)}
 
 
 def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:

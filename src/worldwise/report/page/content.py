@@ -25,6 +25,7 @@ from worldwise.report.counts import label
 from worldwise.report.measured import UNIT, Component, included, libraries, samples_said, tools
 from worldwise.report.tables import task_of
 from worldwise.report.tasks import contest, task_text, way_text
+from worldwise.run.own import libraries_of, stack_of
 from worldwise.run.rundir import Run
 
 # The first screen shows the best and the worst of so many questions.
@@ -245,8 +246,10 @@ def command(run: Run) -> str:
     for option, wanted_names in chosen:
         for name in wanted_names:
             words += [option, name]
-    for own in run.manifest.own:
+    for own in libraries_of(run):
         words += ["--implementation", f"FOLDER-OF-{own.name.upper()}"]
+    if stack_of(run):
+        words += ["--stack", "FILE"]
     if run.manifest.samples:
         words += ["--samples", str(run.manifest.samples)]
     if run.manifest.budget:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`--stack` and `worldwise stack`: the user's own OP-TEE, TF-A settings and words of Linux's command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
+from worldwise.cli.progress import Notes
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.lab.sandbox.identity import require_confinement
+from worldwise.libraries import own, stack, stack_copy
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.optee_config import config_of, differing, require_known, require_settings
+from worldwise.libraries.stack import BroughtStack
+from worldwise.plan.case import Case
+from worldwise.plan.spec import TEE_TARGETS
+from worldwise.targets import optee_images
+from worldwise.targets.guest import kernel
+
+
+def _store() -> Path:
+    return paths.cache_directory() / "own"
+
+
+def use(file: Path | None) -> list[BroughtStack]:
+    """Use a stack until the command ends; nothing for None. Raises WorldwiseError as `stack.bring` does."""
+    if file is None:
+        return []
+    require_confinement(f"the stack {file}")
+    return _used(stack_copy.bring(file, _store()))
+
+
+def use_kept(digest: str) -> list[BroughtStack]:
+    """Use the stack of an earlier run until the command ends. Raises WorldwiseError if the cache no longer has it."""
+    return _used(stack_copy.kept(digest, _store()))
+
+
+def _used(brought: BroughtStack | None) -> list[BroughtStack]:
+    click.get_current_context().with_resource(stack.used(brought))
+    return [brought] if brought else []
+
+
+def require_part(used: BroughtStack, cases: Sequence[Case]) -> None:
+    """Refuse cases in which a stack has no part, or which it cannot have. Raises WorldwiseError."""
+    if not any(case.target in TEE_TARGETS for case in cases):
+        raise WorldwiseError(f"{used.origin}: no case that was chosen runs on the machine with OP-TEE")
+    for case in cases:
+        changes = case.implementation in IMPLEMENTATIONS and IMPLEMENTATIONS[case.implementation].changes
+        if used.tree and (changes or ("optee", optee_images.LEAN) in case.parameters):
+            raise WorldwiseError(
+                f"{used.origin}: {case.id} changes OP-TEE 4.10's source, and this stack has a source of its own",
+                "choose other variants: --variant mbedtls-nist-O2",
+            )
+
+
+@click.group("stack")
+def stack_group() -> None:
+    """Check your own stack: an OP-TEE, its settings and patches, settings of TF-A, words for Linux."""
+
+
+@stack_group.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--build", is_flag=True, help="Build its OP-TEE too (mbedtls-nist-O2), and check each setting's effect.")
+def check(file: Path, build: bool) -> int:
+    """Say what of a stack's FILE is understood, and what its first run builds.
+
+    \b
+      worldwise stack check my-stack.toml
+      worldwise stack check my-stack.toml --build
+
+    \f
+    Patches are applied and the names of settings are sought in OP-TEE's source; --build says which settings of OP-TEE
+    then differ from the lab's.
+
+    Exit status: 0 the stack can be used; 2 it cannot, and why.
+    """
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    images = ImageStore(lab, notes.note)
+    (brought,) = use(file)
+    for word in stack.words(brought.stack):
+        outgoing.echo(f"{word}")
+    with own.told(""):
+        require_known(brought, images.get(optee_images.optee_names()).file("names"))
+    wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
+    left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
+    outgoing.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
+    if build:
+        with own.told(""):
+            made = images.get_all(wanted)
+        require_settings(brought, made[-1].directory)
+        _tell_settings(images, config_of(made[-1].directory))
+    outgoing.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
+    return 0
+
+
+def _tell_settings(images: ImageStore, found: dict[str, str]) -> None:
+    with stack.used(None):
+        theirs = images.get(optee_images.optee(optee_images.APP_CORE, "O2"))
+    differ = differing(config_of(theirs.directory), found)
+    outgoing.echo(f"settings of OP-TEE that differ, the lab's / this stack's: {', '.join(differ) or 'none'}")

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The user's own stack: what its file may say, what images are made of with it, and what a run keeps of it."""
+
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from test_compare_gate import TEE, run_of
+
+from synthetic import RecordList, make_records
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.stack import require_part
+from worldwise.lab.image import Recipe
+from worldwise.libraries import own, stack, stack_copy
+from worldwise.libraries.optee_config import config_of, require_known, require_settings
+from worldwise.libraries.stack import BroughtStack
+from worldwise.plan.case import Case
+from worldwise.read import gate, lens
+from worldwise.read.stacks import settings_notes
+from worldwise.report.answer import measured_lines
+from worldwise.run.own import entry_of, libraries_of
+from worldwise.targets import optee_images
+from worldwise.targets.inputs import boot_words
+
+DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
+PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def brought(folder: Path, text: str) -> BroughtStack:
+    """A stack whose file has this text."""
+    file = folder / "my-stack.toml"
+    file.write_text(text)
+    return stack_copy.bring(file, folder / "store")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "it changes nothing"),
+        ("[optee]\n", "it changes nothing"),
+        ("[optee]\nsetings = {}\n", "my-stack.toml:2: optee.setings: there is no such key"),
+        ('[optee.settings]\nCFG_A = "n; reboot"\n', "my-stack.toml:2: optee.settings.CFG_A"),
+        ('[optee.settings]\nCFG_A = "$(shell reboot)"\n', "my-stack.toml:2: optee.settings.CFG_A"),
+        ('[optee.settings]\n"A B" = "n"\n', "my-stack.toml:2:"),
+        ('[optee.settings]\nO = "/tmp"\n', "my-stack.toml:2:"),
+        ('[optee.settings]\nCFG_CORE_ASLR = "y"\n', "CFG_CORE_ASLR cannot be set: addresses are named after the run"),
+        ('[tf-a.settings]\nSPD = "none"\n', "SPD cannot be set"),
+        ('[linux]\nwords = ["initrd=0"]\n', "'initrd' cannot be set: it holds the machine still"),
+        ('[linux]\nwords = ["a b"]\n', "my-stack.toml:2: linux.words"),
+        ('[optee]\npatches = ["none.patch"]\n', "none.patch cannot be read: No such file or directory"),
+        ('[optee]\npatches = ["my-stack.toml"]\n', "is no unified diff"),
+        ('[optee]\nsource = "."\n', "is no source of OP-TEE OS: it has no folder core/arch/arm"),
+        ("optee = [", "my-stack.toml:1: not valid TOML"),
+    ],
+)
+def test_a_bad_stack_is_refused_by_file_line_and_key(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError) as refused:
+        brought(tmp_path, text)
+    assert words in refused.value.message
+
+
+def test_the_copy_has_all_that_the_file_names(tmp_path: Path) -> None:
+    """If this fails, a run's stack changes when its folder does."""
+    for name in ("b.patch", "a.patch"):
+        (tmp_path / name).write_text(PATCH)
+    (tmp_path / "tree" / "core" / "arch" / "arm").mkdir(parents=True)
+    (tmp_path / "tree" / "core" / "arch" / "arm" / "sub.mk").write_text("srcs-y += a.c\n")
+    made = brought(tmp_path, '[optee]\nsource = "tree"\npatches = ["b.patch", "a.patch"]\n')
+    names = ["patches/0001-b.patch", "patches/0002-a.patch", "stack.toml", "tree/core/arch/arm/sub.mk"]
+    assert sorted(made.files) == names
+    (tmp_path / "a.patch").write_text(PATCH.replace("+b", "+c"))
+    again = stack_copy.bring(tmp_path / "my-stack.toml", tmp_path / "store")
+    assert made.digest != again.digest
+    assert stack_copy.kept(made.digest, tmp_path / "store") is not None
+    assert (made.folder / "patches" / "0002-a.patch").read_text() == PATCH
+
+
+def test_a_link_out_of_the_source_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "core" / "arch" / "arm").mkdir(parents=True)
+    (tmp_path / "secret").write_text("")
+    (tmp_path / "tree" / "core" / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(WorldwiseError, match="that is not in the folder"):
+        brought(tmp_path, '[optee]\nsource = "tree"\n')
+
+
+def optee() -> Recipe:
+    return optee_images.optee(optee_images.APP_CORE, "O2")
+
+
+def test_images_are_made_with_the_stack_in_use_alone(tmp_path: Path) -> None:
+    """If this fails, a stack has no effect, or stays in effect."""
+    plain = (optee(), optee_images.firmware(), boot_words(TEE))
+    text = f'{DEBUG}[tf-a.settings]\nENABLE_FEAT_RNG = "0"\n[linux]\nwords = ["quiet"]\n'
+    with stack.used(brought(tmp_path, text)):
+        settings = optee().needs["objects"].settings["OPTIMISATION"]
+        assert settings == "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n CFG_TEE_CORE_DEBUG=n"
+        assert optee_images.firmware().settings == {"SETTINGS": "ENABLE_FEAT_RNG=0"}
+        assert optee_images.firmware(ticks_in_both_worlds=True).settings == {
+            "SETTINGS": "NS_TIMER_SWITCH=0 ENABLE_FEAT_RNG=0"
+        }
+        assert boot_words(TEE) == (*plain[2], "quiet")
+        # The source is the same, so what the settings leave the same is kept.
+        with stack.used(None):
+            lab = optee().needs["objects"]
+        assert optee().needs["objects"].needs["objects"] == lab
+        # Of Linux alone nothing depends on it.
+        with stack.used(None):
+            assert (optee(), optee_images.firmware(), boot_words(TEE)) == plain
+    assert (optee(), optee_images.firmware(), boot_words(TEE)) == plain
+
+
+def test_another_source_is_compiled_whole(tmp_path: Path) -> None:
+    """If this fails, objects of the lab's OP-TEE are in a core that is made of patched files: make looks at times."""
+    (tmp_path / "a.patch").write_text(PATCH)
+    with stack.used(brought(tmp_path, '[optee]\npatches = ["a.patch"]\n')):
+        objects = optee().needs["objects"]
+        assert "objects" not in objects.needs
+        assert objects.needs["source"].script == "optee-patched.sh"
+        assert objects.needs["source"].needs["source"].script == "optee-source.sh"
+
+
+def core(folder: Path, conf: str) -> Path:
+    """An image's folder of an OP-TEE with this conf.h."""
+    folder.mkdir(parents=True)
+    with tarfile.open(folder / "flags.tar", "w") as archive:
+        member = tarfile.TarInfo("./include/generated/conf.h")
+        member.size = len(conf)
+        archive.addfile(member, io.BytesIO(conf.encode()))
+    return folder
+
+
+CONF = '#define CFG_A 1\n/* CFG_B is not set */\n#define CFG_N 4\n#define CFG_S "word"\n#define CFG_P (2 + 2)\n'
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"CFG_A": "y", "CFG_B": "n", "CFG_N": "4", "CFG_S": "word", "CFG_STEERS_MAKE": "y"}, ""),
+        ({"CFG_A": "n"}, "CFG_A=n has no effect: OP-TEE's own makefiles made it y"),
+        ({"CFG_B": "y"}, "CFG_B=y has no effect: OP-TEE's own makefiles made it n"),
+        ({"CFG_N": "8"}, "CFG_N=8 has no effect: OP-TEE's own makefiles made it 4"),
+    ],
+)
+def test_a_setting_that_the_build_overrules_is_told(settings: Mapping[str, str], problem: str, tmp_path: Path) -> None:
+    lines = "".join(f'{name} = "{value}"\n' for name, value in settings.items())
+    made = brought(tmp_path, f"[optee.settings]\n{lines}")
+    image = core(tmp_path / "image", CONF)
+    if not problem:
+        require_settings(made, image)
+        return
+    with pytest.raises(WorldwiseError, match=problem):
+        require_settings(made, image)
+
+
+def test_a_setting_that_nobody_reads_is_told(tmp_path: Path) -> None:
+    made = brought(tmp_path, '[optee.settings]\nCFG_TEE_CORE_DEBG = "n"\n')
+    names = tmp_path / "names"
+    names.write_text("CFG_TEE_CORE_DEBUG\nCFG_WERROR\n")
+    with pytest.raises(WorldwiseError, match="CFG_TEE_CORE_DEBG is in no file of this OP-TEE") as refused:
+        require_known(made, names)
+    assert refused.value.hint == "did you mean 'CFG_TEE_CORE_DEBUG'?"
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"\0" * 10240])
+def test_a_spoilt_archive_has_no_settings(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "flags.tar").write_bytes(content)
+    assert config_of(tmp_path) == {}
+
+
+def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
+    made = brought(tmp_path, DEBUG)
+    log = "cc a.c\ncore/a.c:3:1: error: expected ';'\nmake: *** [a.o] Error 1\n"
+    for details, words in (
+        (log, "core/a.c:3:1: error: expected ';'"),
+        ("== x\nworldwise: the patch a.patch does not apply\n", "the patch a.patch does not apply"),
+    ):
+        with stack.used(made), pytest.raises(WorldwiseError) as refused, own.told("mbedtls-nist"):
+            raise WorldwiseError("the build of optee failed", "see the log", details)
+        assert refused.value.message == f"{made.origin}: {words}"
+    with pytest.raises(WorldwiseError, match="the build of optee failed"), own.told("mbedtls-nist"):
+        raise WorldwiseError("the build of optee failed", "see the log", log)
+
+
+def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> None:
+    """If this fails, an upgrade looks like a change of the code, or a report does not say what it was measured on."""
+    made = brought(tmp_path, DEBUG)
+    records: dict[Case, RecordList] = {TEE: make_records(TEE)}
+    runs = tmp_path / "runs"
+    digests = {"optee-mbedtls-nist-O2": "a" * 64}
+    old = run_of(runs, 1, records, images=digests)
+    new = run_of(runs, 2, records, images={"optee-mbedtls-nist-O2": "b" * 64}, own=[entry_of(made)])
+    assert libraries_of(new) == []
+    said = "The stack is not the lab's: OP-TEE CFG_TEE_CORE_DEBUG=n."
+    assert said in measured_lines(lens.read_run(new))
+    assert not any("stack" in line for line in measured_lines(lens.read_run(old)))
+    with pytest.raises(WorldwiseError, match="stack: the lab's / OP-TEE CFG_TEE_CORE_DEBUG=n") as refused:
+        gate.compare_runs(old, new, gate.Options())
+    assert "--allow stack" in refused.value.hint
+    assert gate.compare_runs(old, new, gate.Options(allow=frozenset({"stack"})))
+
+
+def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
+    digests = [letter * 64 for letter in "ab"]
+    for digest, conf in zip(digests, (CONF, CONF.replace("CFG_A 1", "CFG_C 1")), strict=True):
+        core(tmp_path / f"optee-x-{digest[:12]}", conf)
+
+    class Manifest:
+        def __init__(self, digest: str) -> None:
+            self.images = {"optee-x": digest, "linux": "c" * 64, "optee-source": digest}
+
+    pairs = [(Manifest(digests[0]), Manifest(digests[1]))]
+    assert settings_notes(pairs, tmp_path) == [  # type: ignore[arg-type]
+        "optee-x: of OP-TEE's settings differ CFG_A y / absent, CFG_C absent / y."
+    ]
+    same = [(Manifest(digests[0]), Manifest(digests[0]))]
+    assert settings_notes(same, tmp_path) == ["optee-x: all 5 settings of OP-TEE are the same."]  # type: ignore[arg-type]
+    gone = [(Manifest(digests[0]), Manifest("d" * 64))]
+    assert "no longer has both images" in settings_notes(gone, tmp_path)[0]  # type: ignore[arg-type]
+
+
+def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> None:
+    """If this fails, a run's instructions are explained by those of another OP-TEE."""
+    with (
+        pytest.raises(WorldwiseError, match="no longer has the stack abcdef"),
+        own.kept({"stack": "abcdef" * 10}, tmp_path),
+    ):
+        pass
+    made = brought(tmp_path, DEBUG)
+    with stack.used(made):
+        with own.kept({"stack": made.digest}, tmp_path):
+            assert stack.current() == made
+        with own.kept({}, tmp_path):
+            assert stack.current() is None
+        assert stack.current() == made
+
+
+def test_a_stack_of_no_use_is_refused(tmp_path: Path) -> None:
+    made = brought(tmp_path, DEBUG)
+    board = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))
+    with pytest.raises(WorldwiseError, match="no case that was chosen runs on the machine with OP-TEE"):
+        require_part(made, [board])
+    require_part(made, [board, TEE])
+    (tmp_path / "tree" / "core" / "arch" / "arm").mkdir(parents=True)
+    (tmp_path / "tree" / "core" / "arch" / "arm" / "sub.mk").write_text("")
+    other = brought(tmp_path, '[optee]\nsource = "tree"\n')
+    lean = Case("optee", "mbedtls-nist-lean", "O2", "empty-invoke", 3, 1)
+    with pytest.raises(WorldwiseError, match="mbedtls-nist-lean-O2/empty-invoke changes OP-TEE 4"):
+        require_part(other, [lean])
+    require_part(made, [lean])
