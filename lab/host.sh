@@ -194,8 +194,8 @@ find_cache() {
 # Sets `pip` to the one file of pip that came with this Python: it runs as it is. Fails if there is none. Debian keeps
 # the file apart, and it serves Debian's own Python alone: an older pip does not run under a newer Python.
 find_pip() {
-	prefix=${python_version##* }
-	set -- "$prefix"/lib/python"$(minor_of "$host_python")"/ensurepip/_bundled/pip-*.whl
+	prefix=${python_version##* } number=${python_version%% *}
+	set -- "$prefix/lib/python${number%.*}"/ensurepip/_bundled/pip-*.whl
 	[ -f "$1" ] || [ "$prefix" != /usr ] || set -- /usr/share/python-wheels/pip-*.whl
 	pip=$1
 	[ -f "$pip" ]
