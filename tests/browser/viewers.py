@@ -36,7 +36,10 @@ def speedscope(folder: Path) -> Path:
     assert digest == _SPEEDSCOPE_SHA256, f"speedscope {SPEEDSCOPE} differs from what is pinned: {digest}"
     with tarfile.open(packed) as archive:
         # Pythons before 3.11.4 know no filters; the digest has said whose files these are.
-        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(folder, filter="data")
+        else:
+            archive.extractall(folder)
     return folder / "package" / "dist" / "release"
 
 
