@@ -169,7 +169,6 @@ def test_a_strangers_title_is_one_reference(typeset: Typeset) -> None:
     )
     entries = cited(reading, own, "bibtex")
     page = typeset(paper, method_tex=cited(reading, own, "latex"), entries_bib=entries)
-    print(page)
-    assert page.count(title) == 3
+    assert page.count(title) == 3, page
     assert len(set(re.findall(r"\[(\d+)\] (?=\S)", page.partition("References")[2]))) == entries.count("@misc{")
     assert "evil, title={x}" in page
