@@ -39,7 +39,7 @@ def speedscope(folder: Path) -> Path:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="data")
         else:
-            archive.extractall(folder)  # noqa: S202
+            archive.extractall(folder)
     return folder / "package" / "dist" / "release"
 
 
