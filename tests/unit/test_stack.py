@@ -246,6 +246,8 @@ def test_a_stack_of_no_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tree" / "core" / "arch" / "arm" / "sub.mk").write_text("")
     other = brought(tmp_path, '[optee]\nsource = "tree"\n')
     lean = Case("optee", "mbedtls-nist-lean", "O2", "empty-invoke", 3, 1)
+    with pytest.raises(WorldwiseError, match="linux/mbedtls-nist-O2/attestdiv is OP-TEE's library in Linux"):
+        require_part(other, [TEE, Case("linux", "mbedtls-nist", "O2", "attestdiv", 3, 1)])
     with pytest.raises(WorldwiseError, match="mbedtls-nist-lean-O2/empty-invoke changes OP-TEE 4"):
         require_part(other, [lean])
     require_part(made, [lean])

@@ -18,7 +18,7 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.optee_config import config_of, differing, require_known, require_settings
 from worldwise.libraries.stack import BroughtStack
 from worldwise.plan.case import Case
-from worldwise.plan.spec import TEE_TARGETS
+from worldwise.plan.spec import LINUX, TEE_TARGETS
 from worldwise.targets import optee_images
 from worldwise.targets.guest import kernel
 
@@ -49,9 +49,15 @@ def require_part(used: BroughtStack, cases: Sequence[Case]) -> None:
     """Refuse cases in which a stack has no part, or which it cannot have. Raises WorldwiseError."""
     if not any(case.target in TEE_TARGETS for case in cases):
         raise WorldwiseError(f"{used.origin}: no case that was chosen runs on the machine with OP-TEE")
-    for case in cases:
+    for case in cases if used.tree else ():
+        if case.target == LINUX:
+            raise WorldwiseError(
+                f"{used.origin}: {case.id} is OP-TEE's library in Linux, which is built of 4.10.0's files alone, and this "
+                "stack has a source of its own",
+                "choose what runs in the TEE: --target optee",
+            )
         changes = case.implementation in IMPLEMENTATIONS and IMPLEMENTATIONS[case.implementation].changes
-        if used.tree and (changes or ("optee", optee_images.LEAN) in case.parameters):
+        if changes or ("optee", optee_images.LEAN) in case.parameters:
             raise WorldwiseError(
                 f"{used.origin}: {case.id} changes OP-TEE 4.10's source, and this stack has a source of its own",
                 "choose other variants: --variant mbedtls-nist-O2",

@@ -176,7 +176,14 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
 
 
 def core_library(implementation: str, optimisation: str) -> Recipe:
-    """A core's crypto library for Linux, compiled as in the core, and the adapter that calls it."""
+    """A core's crypto library for Linux, compiled as in the core, and the adapter that calls it.
+
+    With a stack's own source it is the lab's: another release has other files, and the target `linux` is refused then.
+    """
+    used = stack.current()
+    if used and used.tree:
+        with stack.used(None):
+            return core_library(implementation, optimisation)
     adapter = IMPLEMENTATIONS[implementation].adapter
     return Recipe(
         name=f"core-library-{implementation}-{optimisation}",
