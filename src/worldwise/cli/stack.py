@@ -52,8 +52,8 @@ def require_part(used: BroughtStack, cases: Sequence[Case]) -> None:
     for case in cases if used.tree else ():
         if case.target == LINUX:
             raise WorldwiseError(
-                f"{used.origin}: {case.id} is OP-TEE's library in Linux, which is built of 4.10.0's files alone, and this "
-                "stack has a source of its own",
+                f"{used.origin}: {case.id} is OP-TEE's library in Linux, which is built of 4.10.0's files alone, and "
+                "this stack has a source of its own",
                 "choose what runs in the TEE: --target optee",
             )
         changes = case.implementation in IMPLEMENTATIONS and IMPLEMENTATIONS[case.implementation].changes
