@@ -25,8 +25,8 @@ _key_option = click.option(
 def scheduler(address: str, key: Path) -> None:
     """Listen at this address of this machine: workers and `worldwise run --on` connect to it, by TLS.
 
-    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/workers.md. The key is
-    made if the file is not there. Ends with Ctrl-C.
+    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/use/workers.md. The
+    key is made if the file is not there. Ends with Ctrl-C.
 
     \b
       worldwise scheduler dask://node1:8786 --key workers.key

@@ -48,7 +48,7 @@ WHAT = (
 INTERVAL = (
     "from and to: cycles are taken between so many times as hardware took them in the part of such held-out figures "
     "that the error line names: what was seen, and no guarantee. Code that no published figure validates is bounded by "
-    "rules (docs/predict.md): from below by the worst error of such code to either side; from above "
+    "rules (docs/use/predict.md): from below by the worst error of such code to either side; from above "
     f"{OUTSIDE_FACTOR:g} times as much, and a price "
     "for each exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
 )

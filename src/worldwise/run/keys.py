@@ -19,9 +19,12 @@ from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
 
 # The first line of the file; who reads a certificate skips it.
-_HEAD = "The key of a worldwise scheduler. Who has it can run programs as you on all its workers: docs/workers.md\n"
+_HEAD = "The key of a worldwise scheduler. Who has it can run programs as you on all its workers: docs/use/workers.md\n"
 _PEM = r"-----BEGIN {0}-----\n[A-Za-z0-9+/=\n]+-----END {0}-----\n"
-_WHOLE = re.compile(re.escape(_HEAD) + f"({_PEM.format('PRIVATE KEY')})({_PEM.format('CERTIFICATE')})")
+# A page that has moved since makes no key of another form.
+_WHOLE = re.compile(
+    rf"The key of a worldwise scheduler\.[^\n]*\n({_PEM.format('PRIVATE KEY')})({_PEM.format('CERTIFICATE')})"
+)
 _MOST_BYTES = 64 * 1024
 # Seconds for a connection, and for its handshake.
 _ANSWER = 10.0
@@ -163,7 +166,7 @@ def answers(address: str, key: Key, path: Path) -> bool:
         except OSError as error:
             raise HostError(
                 f"{shown}: the program that listens there is not a scheduler with a key: {error}.",
-                "`worldwise scheduler` of this version, with --key: docs/workers.md",
+                "`worldwise scheduler` of this version, with --key: docs/use/workers.md",
             ) from None
 
 
