@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What TLS costs a task of `run --on local:1`: python tests/tls_overhead.py [TASKS [ROUNDS]]; see docs/use/workers.md.
+"""What TLS costs a task of `run --on local:1`: python tests/tls_overhead.py [TASKS [ROUNDS]]; see docs/use/machines.md.
 
 Two clusters as `run` makes them, the other one with dask's plain connections: the same trivial tasks on each, one after
 the other, in turns, so that a busy machine is so for both.

@@ -26,7 +26,7 @@ from worldwise.run.keys import new_key, write_key
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(WorldwiseError, match="no place for workers") as caught:
         parse_place(text)
-    assert "docs/use/workers.md" in caught.value.hint
+    assert "docs/use/machines.md" in caught.value.hint
 
 
 def test_places() -> None:

@@ -19,6 +19,7 @@ WITH_LINKS = [INDEX, *PAGES, *sorted([*ROOT.glob("*.md"), *ROOT.glob("keycache/*
 # Pages that nobody reads from end to end, which may be longer than the others.
 REFERENCES = {
     "example.md": "one printed report, whole, so that a figure can be looked up",
+    "findings.md": "twelve findings below one table, each with its listing; a reader looks one up by its number",
     "format.md": "every key of every file of a run; the guest's sources name this one page",
 }
 MOST_LINES = 300

@@ -189,8 +189,7 @@ _RARE = {
     "--via",
     metavar="openocd|pyocd|gdb://HOST:PORT|labgrid:PLACE|ssh://USER@HOST",
     help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
-    "(J-Link and probe-rs too): docs/use/board.md; of a farm: docs/use/farm.md; or a Linux host by ssh: "
-    "docs/use/board-linux.md.",
+    "(J-Link and probe-rs too): docs/use/board.md, of a farm too; or a Linux host by ssh: docs/use/board-linux.md.",
 )
 @click.option(
     "--clock",
@@ -208,7 +207,7 @@ _RARE = {
     "--ta-key",
     metavar="FILE|development",
     help="With --via ssh:// and --target optee, the RSA key in PEM that signs TAs for the host's OP-TEE; or the "
-    "development key, which everybody has: docs/use/board-optee.md.",
+    "development key, which everybody has: docs/use/board-linux.md.",
 )
 @click.option(
     "--ta-folder",
@@ -225,7 +224,7 @@ _RARE = {
     "--shard",
     metavar="I/N",
     help="Measure the I-th of N shards of the chosen cases, for N machines; `worldwise merge` makes one run of them: "
-    "docs/use/shards.md.",
+    "docs/use/machines.md.",
 )
 @click.option(
     "--costs",
@@ -237,13 +236,13 @@ _RARE = {
     metavar="local:N|dask://HOST:PORT|slurm[:N][@HOST]",
     help="Have workers measure: N processes on this machine, those of a scheduler of dask.distributed, or N jobs of "
     "SLURM that end with the run (8), which reach this machine at HOST, an address or interface. With optional "
-    "packages: docs/use/workers.md.",
+    "packages: docs/use/machines.md.",
 )
 @click.option(
     "--key",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="With --on dask://HOST:PORT, the key that `worldwise scheduler` made for it: docs/use/workers.md.",
+    help="With --on dask://HOST:PORT, the key that `worldwise scheduler` made for it: docs/use/machines.md.",
 )
 @click.option(
     "--slurm",
@@ -270,7 +269,7 @@ _RARE = {
     "--cache",
     metavar="DIR|URL",
     help="Share downloads, images and results with other machines in this folder, or at s3://bucket/prefix and what "
-    "else fsspec knows: docs/use/shards.md.",
+    "else fsspec knows: docs/use/machines.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, not the answer alone.")
 @locked_option
@@ -402,7 +401,7 @@ def _drawn(call: _Call, cases: Sequence[Case]) -> list[Case]:
         if problem := seed_problem(case):
             raise WorldwiseError(
                 f"--seed {call.seed}: {case.id} has one draw only: {problem}.",
-                "choose other cases with --target, --variant or --operation: docs/how-it-works/nothing-moved.md",
+                "choose other cases with --target, --variant or --operation: docs/how-it-works/repeat.md",
             )
     return [replace(case, seed=call.seed, as_shipped=call.as_shipped) for case in cases]
 

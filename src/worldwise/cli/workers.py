@@ -25,7 +25,7 @@ _key_option = click.option(
 def scheduler(address: str, key: Path) -> None:
     """Listen at this address of this machine: workers and `worldwise run --on` connect to it, by TLS.
 
-    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/use/workers.md. The
+    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/use/machines.md. The
     key is made if the file is not there. Ends with Ctrl-C.
 
     \b

@@ -110,10 +110,10 @@ def parse_place(text: str, asked: Sequence[str] = (), key: Path | None = None) -
         if key is None:
             raise WorldwiseError(
                 f"{text}: which key does this scheduler have?",
-                f"--key FILE: `worldwise scheduler {text} --key FILE` makes it; docs/use/workers.md",
+                f"--key FILE: `worldwise scheduler {text} --key FILE` makes it; docs/use/machines.md",
             )
         return Place(address=f"tls://{dask[1]}:{dask[2]}", key=key)
-    raise WorldwiseError(f"--on {quoted(text)}: no place for workers: {FORMS}.", "see docs/use/workers.md")
+    raise WorldwiseError(f"--on {quoted(text)}: no place for workers: {FORMS}.", "see docs/use/machines.md")
 
 
 def require_dask() -> None:
@@ -198,7 +198,7 @@ def _key_of(place: Place) -> keys.Key:
 def _no_scheduler(place: Place, why: str) -> HostError:
     return HostError(
         f"--on {place}: no scheduler of dask answers there: {why}",
-        "start one: `worldwise scheduler`, and workers: docs/use/workers.md",
+        "start one: `worldwise scheduler`, and workers: docs/use/machines.md",
     )
 
 
@@ -348,7 +348,7 @@ class Cluster:
     def _cannot(self, what: str, why: str) -> HostError:
         return HostError(
             f"{what}: --on {self.place} cannot run it: {why}",
-            "every worker needs this version of worldwise, and its requirements: docs/use/workers.md",
+            "every worker needs this version of worldwise, and its requirements: docs/use/machines.md",
         )
 
     def _require_hope(self, what: str, without: float) -> None:

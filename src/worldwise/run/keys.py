@@ -19,7 +19,9 @@ from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
 
 # The first line of the file; who reads a certificate skips it.
-_HEAD = "The key of a worldwise scheduler. Who has it can run programs as you on all its workers: docs/use/workers.md\n"
+_HEAD = (
+    "The key of a worldwise scheduler. Who has it can run programs as you on all its workers: docs/use/machines.md\n"
+)
 _PEM = r"-----BEGIN {0}-----\n[A-Za-z0-9+/=\n]+-----END {0}-----\n"
 # A page that has moved since makes no key of another form.
 _WHOLE = re.compile(
@@ -166,7 +168,7 @@ def answers(address: str, key: Key, path: Path) -> bool:
         except OSError as error:
             raise HostError(
                 f"{shown}: the program that listens there is not a scheduler with a key: {error}.",
-                "`worldwise scheduler` of this version, with --key: docs/use/workers.md",
+                "`worldwise scheduler` of this version, with --key: docs/use/machines.md",
             ) from None
 
 

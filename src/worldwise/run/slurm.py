@@ -95,7 +95,7 @@ class Jobs:
             refused = self._refused[-1] if done else f"it has not answered for {_SUBMITTING:.0f} s"
             raise HostError(
                 f"--on {self._place}: sbatch takes no job: {refused}",
-                "`--slurm KEY=VALUE` passes an option to it, such as partition, account, time: docs/use/workers.md",
+                "`--slurm KEY=VALUE` passes an option to it, such as partition, account, time: docs/use/machines.md",
             )
         self._watch.start()
 
@@ -104,7 +104,7 @@ class Jobs:
         if self._barren > _BARREN * self._place.jobs:
             raise HostError(
                 f"--on {self._place}: {self._barren} jobs ended before a worker was there; {self._last}",
-                "a job needs on its node: this checkout, and a way to this machine's network (docs/use/workers.md)",
+                "a job needs on its node: this checkout, and a way to this machine's network (docs/use/machines.md)",
             )
         if not self._wanted:
             raise HostError(f"--on {self._place}: no job is left; {self._last}", "put that right, and --resume")
