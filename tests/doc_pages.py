@@ -21,11 +21,14 @@ NUMBER = re.compile(r"(?<![\w.,])[+-]?\d[\d,]*(?:\.\d+)?")
 
 # The folders of docs/ that have pages; examples, figures and pictures have none.
 FOLDERS = ("start", "use", "results", "add", "how-it-works")
+# Pages of the key cache, a product of its own, whose figures the tool measures.
+OF_THE_KEY_CACHE = ("mqtt.md", "keycache-survives.md")
 
 
 def paths_of_pages() -> list[Path]:
-    """Every page of docs/ but its index. A page's name is its own in all folders, so it is known by it alone."""
-    return sorted((path for folder in FOLDERS for path in (DOCS / folder).glob("*.md")), key=lambda path: path.name)
+    """Every page of docs/ but its index, and two of the key cache. A page is known by its name, which is its own."""
+    ours = (path for folder in FOLDERS for path in (DOCS / folder).glob("*.md"))
+    return sorted((*ours, *(paths.KEYCACHE / "docs" / name for name in OF_THE_KEY_CACHE)), key=lambda path: path.name)
 
 
 def names() -> list[str]:

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "policy.h"
+#include "policies.h"
 
 enum { OUT, WINDOW, PROBATION, PROTECTED, QUEUES };
 #define MOST_USES 15

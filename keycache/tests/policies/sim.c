@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policy.h"
+#include "policies.h"
 #include "replay.h"
 #include "workload.h"
 

@@ -3,7 +3,7 @@
 #ifndef KEYCACHE_REPLAY_H
 #define KEYCACHE_REPLAY_H
 
-#include "policy.h"
+#include "policies.h"
 
 /*
  * Plays `count` requests and counts the hits. NULL if all went well, else what did not: a policy that says another thing than it

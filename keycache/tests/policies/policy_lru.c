@@ -2,7 +2,7 @@
 /* The least recently used goes. */
 #include <stdlib.h>
 
-#include "policy.h"
+#include "policies.h"
 
 struct policy {
 	uint32_t capacity;

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "policy.h"
+#include "policies.h"
 
 enum { OUT, KEPT, USED };
 
