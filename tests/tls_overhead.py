@@ -16,9 +16,9 @@ from unittest import mock
 import dask
 import distributed
 
-from worldwise.run import errand, nodes
-from worldwise.run.cluster import SETTINGS
-from worldwise.run.keys import Key, new_key
+from worldwise.run.workers import errand, nodes
+from worldwise.run.workers.cluster import SETTINGS
+from worldwise.run.workers.keys import Key, new_key
 
 
 class PlainKey(Key):

@@ -17,7 +17,7 @@ from browser import ADDRESS, Browser
 from flames import FLAME_STACKS
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.lending import lent
-from worldwise.report.exports import Slice, callgrind, chrome_trace, speedscope
+from worldwise.report.formats.exports import Slice, callgrind, chrome_trace, speedscope
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

@@ -32,7 +32,7 @@ from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import parse_case
-from worldwise.run.measure import check_run
+from worldwise.run.case_check import check_run
 from worldwise.targets.board import BoardTarget
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]

@@ -16,8 +16,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.cluster import DEATHS, SETTINGS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
-from worldwise.run.keys import new_key, write_key
+from worldwise.run.workers.cluster import (
+    DEATHS,
+    SETTINGS,
+    Cluster,
+    DeadlyError,
+    Place,
+    opened,
+    parse_place,
+    require_dask,
+)
+from worldwise.run.workers.keys import new_key, write_key
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ def run(**typed: Any) -> int:
     # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted
     from worldwise.cli.session import measure
-    from worldwise.run.measure import Options
+    from worldwise.run.options import Options
 
     remote = _remote(call, order)
     order = replace(order, cases=remote.measured(order.cases)) if remote else order
@@ -418,7 +418,7 @@ def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
             raise click.UsageError(f"--on has workers measure from saved machines, so it does not accept --{name}")
     from worldwise.cli.session import Away
     from worldwise.cli.sharding import expected_costs
-    from worldwise.run.cluster import parse_place
+    from worldwise.run.workers.cluster import parse_place
 
     costs, _ = expected_costs(call.costs, cases, call.runs)
     return Away(parse_place(call.on, call.asked, call.key), costs, call.cross_check, call.wait)

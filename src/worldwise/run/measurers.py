@@ -23,7 +23,7 @@ from worldwise.machine.sshhost import SshHost
 from worldwise.machine.trusted import Trust, trust_of
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE
-from worldwise.run.rundir import ChipClock, RunManifest, Via
+from worldwise.run.manifests import ChipClock, RunManifest, Via
 from worldwise.targets.silicon import not_on_a_host, silicon
 
 _SSH = "ssh://"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own import Brought
-from worldwise.run.rundir import OwnEntry
+from worldwise.run.manifests import OwnEntry
 
 
 def entry_of(own: Brought) -> OwnEntry:

@@ -16,11 +16,11 @@ from worldwise.base.work import REUSED, CaseEnd
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import build_cost
-from worldwise.run import task
-from worldwise.run.cluster import Cluster, Place, opened
-from worldwise.run.measure import Measured
+from worldwise.run.options import Measured
 from worldwise.run.results import ResultStore
-from worldwise.run.task import Answer, Order
+from worldwise.run.workers import task
+from worldwise.run.workers.cluster import Cluster, Place, opened
+from worldwise.run.workers.task import Answer, Order
 
 # So many tasks at least wait at the scheduler: none of the workers that come later is idle.
 _IN_FLIGHT = 64
@@ -30,7 +30,7 @@ _DEFECT = "this is a serious defect: keep the cache and the workers' machines as
 
 
 class Workers:
-    """The workers of one run; see worldwise.run.measure.Elsewhere.
+    """The workers of one run; see worldwise.run.options.Elsewhere.
 
     Args:
         cluster: has them.
@@ -72,7 +72,7 @@ class Workers:
             self._notify(f"{what}: {answer.name} could not: {answer.problem}; this machine tries it")
 
     def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> Measured | None:
-        """Have a worker measure a case; see worldwise.run.measure.Elsewhere."""
+        """Have a worker measure a case; see worldwise.run.options.Elsewhere."""
         while True:
             answer = self._ask(case.id, self.cost(case), frozenset(), task.measure, case, run, True)
             if answer.problem:

@@ -19,9 +19,9 @@ import dask
 import distributed
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.cluster import SETTINGS
-from worldwise.run.errand import TASKS, refuse_pickles
-from worldwise.run.keys import Key, facing, host_and_port, read_key
+from worldwise.run.workers.cluster import SETTINGS
+from worldwise.run.workers.errand import TASKS, refuse_pickles
+from worldwise.run.workers.keys import Key, facing, host_and_port, read_key
 
 # What workers and clients of ours ask of a scheduler; dask's has many more requests: functions to run, plugins to load,
 # a file to write. Of all that, here is nothing.
@@ -188,7 +188,7 @@ async def _until_signal(kinds: Sequence[Any], options: Sequence[dict[str, Any]])
 
 def main(words: Sequence[str] | None = None) -> int:
     """One worker, with the options that dask-jobqueue gives to its own; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="worldwise.run.nodes", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="worldwise.run.workers.nodes", allow_abbrev=False)
     parser.add_argument("address")
     for option in ("--name", "--interface", "--host", "--local-directory", "--tls-cert"):
         parser.add_argument(option)

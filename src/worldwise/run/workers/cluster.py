@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import quoted
-from worldwise.run import errand, keys
+from worldwise.run.workers import errand, keys
 
 _T = TypeVar("_T")
 
@@ -40,7 +40,7 @@ SETTINGS = {
     "distributed.admin.tick.interval": "500 ms",
     # No source of the tool's own goes along with each task.
     "distributed.diagnostics.computations.nframes": 0,
-    # Nobody serves these pages: see worldwise.run.nodes.
+    # Nobody serves these pages: see worldwise.run.workers.nodes.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
@@ -97,7 +97,7 @@ def parse_place(text: str, asked: Sequence[str] = (), key: Path | None = None) -
             "leave it out, or name dask://HOST:PORT",
         )
     if slurm:
-        from worldwise.run.slurm import check_asked
+        from worldwise.run.workers.slurm import check_asked
 
         for option in asked:
             check_asked(option)
@@ -144,7 +144,7 @@ def opened(place: Place, notify: Callable[[str], None], wait: float | None = Non
     import dask
     from distributed import Client
 
-    from worldwise.run import nodes
+    from worldwise.run.workers import nodes
 
     for name in ("distributed", "distributed.client", "distributed.protocol", "distributed.comm"):
         # What matters of it is an error of ours, or a note; a message that cannot be read is `critical` to dask.
@@ -161,7 +161,7 @@ def opened(place: Place, notify: Callable[[str], None], wait: float | None = Non
             key = keys.new_key()
             target = stack.enter_context(nodes.local_cluster(place.processes, key))
         elif place.jobs:
-            from worldwise.run import slurm
+            from worldwise.run.workers import slurm
 
             jobs = stack.enter_context(slurm.started(place, notify))
             key, target, reason, patience = jobs.key, jobs.cluster, jobs.reason, _PATIENCE_SLURM

@@ -27,8 +27,8 @@ from typing import Any
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import quoted
-from worldwise.run import keys
-from worldwise.run.cluster import Place, lacks
+from worldwise.run.workers import keys
+from worldwise.run.workers.cluster import Place, lacks
 
 # Seconds between two looks at the queue, how long SLURM's programs may take, and how long all sbatch together may.
 _LOOK = 10.0
@@ -267,7 +267,7 @@ def _cluster(place: Place, name: str, folder: Path, key: keys.Key, answered: Cal
     from dask_jobqueue.slurm import SLURMCluster, SLURMJob
     from distributed.core import Status
 
-    from worldwise.run.nodes import Scheduler
+    from worldwise.run.workers.nodes import Scheduler
 
     class Job(SLURMJob):  # type: ignore[misc]
         async def start(self) -> None:
@@ -304,7 +304,7 @@ def _cluster(place: Place, name: str, folder: Path, key: keys.Key, answered: Cal
             cores=1,
             processes=1,
             memory="1GB",
-            worker_command="worldwise.run.nodes",
+            worker_command="worldwise.run.workers.nodes",
             worker_extra_args=_loopback(host),
             job_extra_directives=[*site["job-extra-directives"], *map(_directive, place.asked)],
             job_directives_skip=[*site["job-directives-skip"], *skipped],

@@ -27,8 +27,10 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
-from worldwise.run.cluster import worker_name
-from worldwise.run.measure import RECORD_SPACE, Bench, Options, case_digest, found_words
+from worldwise.run.case_check import case_digest, found_words
+from worldwise.run.measure import RECORD_SPACE, Bench
+from worldwise.run.options import Options
+from worldwise.run.workers.cluster import worker_name
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Order:
         lab: the lab's digest.
         worldwise: the version of worldwise.
         git: the revision of its checkout.
-        silence_limit, reuse: see worldwise.run.measure.Options.
+        silence_limit, reuse: see worldwise.run.options.Options.
         shared: what the machines share, for a worker whose WORLDWISE_SHARED names nothing; empty for nothing.
         libraries: the folder and the digest of each library of the user's own.
     """
