@@ -20,7 +20,7 @@ NUMBER = re.compile(r"(?<![\w.,])[+-]?\d[\d,]*(?:\.\d+)?")
 
 
 # The folders of docs/ that have pages; examples, figures and pictures have none.
-FOLDERS = ("start", "use", "results", "add", "how-it-works")
+FOLDERS = ("start", "use", "results", "add", "how")
 # Pages of the key cache, a product of its own, whose figures the tool measures.
 OF_THE_KEY_CACHE = ("mqtt.md", "keycache-survives.md")
 

@@ -9,7 +9,7 @@ from machines import Tool
 from nothing import SUBJECTS, Copy, compared
 from worldwise.lab.lab import Lab
 
-# The rows that an address, a size or Linux's own generator decides, by subject; docs/how-it-works/repeat.md has
+# The rows that an address, a size or Linux's own generator decides, by subject; docs/how/repeat.md has
 # the reasons.
 EXCEPTIONS = {
     "attestation": frozenset({("load", "client")}),

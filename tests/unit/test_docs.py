@@ -102,8 +102,7 @@ def test_a_page_is_of_a_length_to_be_read(page: Path) -> None:
 
 # What comments of guest/ call pages, and where these are now: a changed comment would build every image anew.
 AS_THE_GUEST_SAYS = {
-    "docs/format.md": "docs/how-it-works/format.md",
-    "docs/nothing-moved.md": "docs/how-it-works/repeat.md",
+    f"docs/{old}": f"docs/{new}" for old, new in (("format.md", "how/format.md"), ("nothing-moved.md", "how/repeat.md"))
 }
 
 
@@ -116,7 +115,7 @@ def test_pages_that_the_sources_name_exist() -> None:
         if path.is_file()
         for page in re.findall(r"(?<![\w/])docs/(?:[\w-]+/)?[\w-]+\.md", path.read_text(encoding="utf-8"))
     }
-    assert {page for _, page in named} >= {"docs/how-it-works/format.md", "docs/use/own.md"}
+    assert {page for _, page in named} >= {"docs/how/format.md", "docs/use/own.md"}
     moved = {page for path, page in named if path.is_relative_to("guest")} & set(AS_THE_GUEST_SAYS)
     assert moved == set(AS_THE_GUEST_SAYS), "take out what no comment says any more"
     pages = {AS_THE_GUEST_SAYS.get(page, page) if path.is_relative_to("guest") else page for path, page in named}

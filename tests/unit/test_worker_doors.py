@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacks on workers: by who has no key, and by who has it and lies. docs/how-it-works/security.md says what
+"""Attacks on workers: by who has no key, and by who has it and lies. docs/how/security.md says what
 listens where.
 
 As root, who has no key is another user of this machine (rogue.py).

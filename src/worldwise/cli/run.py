@@ -401,7 +401,7 @@ def _drawn(call: _Call, cases: Sequence[Case]) -> list[Case]:
         if problem := seed_problem(case):
             raise WorldwiseError(
                 f"--seed {call.seed}: {case.id} has one draw only: {problem}.",
-                "choose other cases with --target, --variant or --operation: docs/how-it-works/repeat.md",
+                "choose other cases with --target, --variant or --operation: docs/how/repeat.md",
             )
     return [replace(case, seed=call.seed, as_shipped=call.as_shipped) for case in cases]
 
