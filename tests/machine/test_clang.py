@@ -12,6 +12,7 @@ import pytest
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.network import Bind
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
@@ -47,9 +48,9 @@ def files_of(patterns: tuple[str, ...]) -> list[str]:
 def clang(root: Lab, words: tuple[str, ...], files: list[str], made: Path | None = None) -> str:
     """What clang says of files; nothing if it finds nothing."""
     flags = [word.replace("-I", "-I/sources/") if word.startswith("-I") else word for word in words]
-    binds = [(paths.REPOSITORY / name, f"/sources/{name}", "ro") for name in ("guest", "plugin", "tests")]
-    more = [(made, "/made", "rw")] if made else []
-    done = root.run(["clang", *_STRICT, *flags, *files], binds=[*binds, *more], timeout=600, check=False)
+    binds: list[Bind] = [(paths.REPOSITORY / name, f"/sources/{name}", "ro") for name in ("guest", "plugin", "tests")]
+    binds += [(made, "/made", "rw")] if made else []
+    done = root.run(["clang", *_STRICT, *flags, *files], binds=binds, timeout=600, check=False)
     said = done.stdout + (done.stderr or "")
     assert bool(done.returncode) == bool(said.strip()), said
     return said
