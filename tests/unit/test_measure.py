@@ -32,9 +32,8 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run import reproduction as compare
-from worldwise.run.case_check import case_digest
 from worldwise.run.manifests import CaseManifest
-from worldwise.run.measure import Bench
+from worldwise.run.measure import Bench, case_digest
 from worldwise.run.merging import merge
 from worldwise.run.options import Elsewhere, Options, Progress
 from worldwise.run.rundir import Run, list_runs, open_run

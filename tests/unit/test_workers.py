@@ -44,8 +44,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import measure
-from worldwise.run.case_check import case_digest
-from worldwise.run.measure import Bench
+from worldwise.run.measure import Bench, case_digest
 from worldwise.run.options import Options
 from worldwise.run.rundir import Run, open_run
 from worldwise.run.workers import elsewhere, task

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A case that was just measured: its records are checked; and the address of what comes of it."""
+"""A case that was just measured: its records are checked, and told in few words."""
 
 import functools
-import hashlib
-import json
 from pathlib import Path
 from statistics import median
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Measurer
@@ -17,8 +14,6 @@ from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
-from worldwise.targets.known import EMULATED
 
 
 def check_run(
@@ -44,12 +39,3 @@ def found_words(case: Case, checked: CheckedRecords) -> str:
         if counts:
             return f", {name} {median(counts):,.0f} {checked.start.unit}"
     return ""
-
-
-def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
-    """The address of a case's result: SHA-256 over the machine and the program's command line."""
-    return hashlib.sha256(
-        json.dumps(
-            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
-        ).encode()
-    ).hexdigest()

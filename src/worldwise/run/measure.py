@@ -4,6 +4,7 @@
 import contextlib
 import functools
 import hashlib
+import json
 import os
 import platform
 import tempfile
@@ -36,7 +37,7 @@ from worldwise.records.check import CheckedRecords
 from worldwise.run import campaign, draws
 from worldwise.run import reproduction as compare
 from worldwise.run.again import count_again
-from worldwise.run.case_check import case_digest, check_run, found_words
+from worldwise.run.case_check import check_run, found_words
 from worldwise.run.manifests import CaseManifest, OwnEntry, ShardEntry
 from worldwise.run.measurers import board_of, require_same
 from worldwise.run.options import Elsewhere, Options, Progress
@@ -485,3 +486,12 @@ def host_facts() -> dict[str, JsonValue]:
         "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
     }
+
+
+def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
+    """The address of a case's result: SHA-256 over the machine and the program's command line."""
+    return hashlib.sha256(
+        json.dumps(
+            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
+        ).encode()
+    ).hexdigest()

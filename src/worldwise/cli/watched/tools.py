@@ -39,7 +39,7 @@ from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
-from worldwise.run.case_check import case_digest
+from worldwise.run.measure import case_digest
 from worldwise.run.modelled import ModelStore
 from worldwise.run.own import check_same
 from worldwise.run.rundir import Run

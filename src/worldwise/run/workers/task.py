@@ -27,8 +27,8 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
-from worldwise.run.case_check import case_digest, found_words
-from worldwise.run.measure import RECORD_SPACE, Bench
+from worldwise.run.case_check import found_words
+from worldwise.run.measure import RECORD_SPACE, Bench, case_digest
 from worldwise.run.options import Options
 from worldwise.run.workers.cluster import worker_name
 
