@@ -343,7 +343,7 @@ def counted(name: str) -> tuple[int, int]:
 
 def _in_blocks(at: Page) -> frozenset[float]:
     """Every figure of thousands and more in the blocks of a page, and of the pages that its sentences name."""
-    named = {name for name in re.findall(r"\]\((?:docs/)?([\w-]+\.md)", at.text) if name in doc_pages.names()}
+    named = {name for name in re.findall(r"\]\((?:[\w./-]+/)?([\w-]+\.md)", at.text) if name in doc_pages.names()}
     return _of_blocks(at).union(*map(_of_page, named))
 
 

@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from worldwise.base import paths
 
@@ -18,9 +19,21 @@ README = "README.md"
 NUMBER = re.compile(r"(?<![\w.,])[+-]?\d[\d,]*(?:\.\d+)?")
 
 
+# The folders of docs/ that have pages; examples, figures and pictures have none.
+FOLDERS = ("start", "use", "results", "add", "how")
+# Pages of the key cache, a product of its own, whose figures the tool measures.
+OF_THE_KEY_CACHE = ("mqtt.md", "keycache-survives.md")
+
+
+def paths_of_pages() -> list[Path]:
+    """Every page of docs/ but its index, and two of the key cache. A page is known by its name, which is its own."""
+    ours = (path for folder in FOLDERS for path in (DOCS / folder).glob("*.md"))
+    return sorted((*ours, *(paths.KEYCACHE / "docs" / name for name in OF_THE_KEY_CACHE)), key=lambda path: path.name)
+
+
 def names() -> list[str]:
-    """README and every page of docs/; that of docs/ which is called README is a list of pages without figures."""
-    return [README, *(path.name for path in sorted(DOCS.glob("*.md")) if path.name != README)]
+    """README and every page of docs/, by their names; the index of docs/ is a list of pages without figures."""
+    return [README, *(path.name for path in paths_of_pages())]
 
 
 @dataclass(frozen=True)
@@ -165,7 +178,10 @@ def page(name: str) -> Page:
 
 def path_of(name: str) -> str:
     """Where a page is, from the repository on."""
-    return name if name == README else f"docs/{name}"
+    if name == README:
+        return name
+    found = [path for path in paths_of_pages() if path.name == name]
+    return str(found[0].relative_to(ROOT)) if found else f"docs/{name}"
 
 
 def read(name: str) -> str:

@@ -15,8 +15,9 @@ from worldwise.machine.machine import Machine
 from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
-from worldwise.run.measure import Bench, Options
+from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
+from worldwise.run.options import Options
 from worldwise.run.rundir import Run, open_run
 
 NAME = "nucleo-f446re"

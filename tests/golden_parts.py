@@ -45,7 +45,7 @@ from worldwise.read import models, published
 from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
-from worldwise.run import rundir
+from worldwise.run import manifests
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.inputs import boot_words
 from worldwise.targets.known import EMULATED
@@ -388,9 +388,9 @@ def _lacking(suite: Suite) -> Iterator[str]:
 
 _SCHEMAS: Mapping[str, Any] = {
     "a line of the host's times": echo_host.HostStart | echo_host.HostSample | echo_host.HostEnd,
-    "run.json": rundir.RunManifest,
-    "case.json": rundir.CaseManifest,
-    "finished.json": rundir.Finished,
+    "run.json": manifests.RunManifest,
+    "case.json": manifests.CaseManifest,
+    "finished.json": manifests.Finished,
     "a report": models.Reading,
     "a comparison": Comparison,
     "a published figure": published.Figure,

@@ -55,12 +55,13 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import NotAvailable, Reading
 from worldwise.read.parts import Footprint
 from worldwise.records.models import Sample
-from worldwise.records.trace import Witness
-from worldwise.report import document, exports, report, terminal
+from worldwise.records.trace_records import Witness
+from worldwise.report import document, report, terminal
 from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
 from worldwise.report.document import markdown_text
 from worldwise.report.drawing import plot
+from worldwise.report.formats import exports
 from worldwise.report.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference
 

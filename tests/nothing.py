@@ -191,7 +191,7 @@ class Copy(Tool):
 
 
 def example_library(folder: Path) -> None:
-    """The second example of docs/own.md with its library's sources, complete."""
+    """The second example of docs/use/own.md with its library's sources, complete."""
     adapter = load_adapter(paths.PORTABLE / "micro-ecc.c")
     crate = crate_folder(adapter, Crates(note))
     assert crate is not None

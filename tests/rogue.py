@@ -21,8 +21,8 @@ from distributed.protocol.serialize import Serialize, Serialized, ToPickle, seri
 from distributed.security import Security
 from distributed.worker import get_worker
 
-from worldwise.run import errand
-from worldwise.run.keys import new_key, read_key
+from worldwise.run.workers import errand
+from worldwise.run.workers.keys import new_key, read_key
 
 NOBODY = 65534
 # Each is a worker that has the key, and does this in place of a task.

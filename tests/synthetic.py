@@ -19,7 +19,8 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.evidence import owed_by, required_checks
 from worldwise.records.messages import message_digest
-from worldwise.run.rundir import RECORDS_FILE, Run
+from worldwise.run.manifests import RECORDS_FILE
+from worldwise.run.rundir import Run
 from worldwise.run.writer import RunWriter
 
 RecordList = list[dict[str, Any]]

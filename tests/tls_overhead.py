@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What TLS costs a task of `run --on local:1`: python tests/tls_overhead.py [TASKS [ROUNDS]]; docs/workers.md has it.
+"""What TLS costs a task of `run --on local:1`: python tests/tls_overhead.py [TASKS [ROUNDS]]; see docs/use/machines.md.
 
 Two clusters as `run` makes them, the other one with dask's plain connections: the same trivial tasks on each, one after
 the other, in turns, so that a busy machine is so for both.
@@ -16,9 +16,9 @@ from unittest import mock
 import dask
 import distributed
 
-from worldwise.run import errand, nodes
-from worldwise.run.cluster import SETTINGS
-from worldwise.run.keys import Key, new_key
+from worldwise.run.workers import errand, nodes
+from worldwise.run.workers.cluster import SETTINGS
+from worldwise.run.workers.keys import Key, new_key
 
 
 class PlainKey(Key):

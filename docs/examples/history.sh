@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes five git revisions of an example library, the fourth with a planted regression, measures and explains each, and
 # makes a site of the runs: ./history.sh MICRO-ECC DIRECTORY
-# MICRO-ECC is the folder of micro-ecc's sources (docs/own.md says where it is), DIRECTORY an empty one.
+# MICRO-ECC is the folder of micro-ecc's sources (docs/use/own.md says where it is), DIRECTORY an empty one.
 set -eu
 examples=$(dirname -- "$(readlink -f -- "$0")")
 worldwise=$examples/../../worldwise

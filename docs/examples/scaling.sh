@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# How a run scales on this machine (docs/workers.md): N small cases by the tool alone and by 1, 2 and 4 workers, each
+# How a run scales on this machine (docs/use/machines.md): N small cases by the tool alone and by 1, 2 and 4 workers, each
 # time measured anew. Says wall time, and processor time of the tool and its workers (QEMU's is not in it); then compares
 # every file of every case with the first run's, but for times. In the folder of the checkout, on an idle machine:
 #

@@ -147,7 +147,11 @@ enum keycache_policy {
 
 /* Flags of CONFIGURE. */
 #define KEYCACHE_ALLOW_GET 1u /* keys that are set from now on can be got: see keycache_record.flags */
-#define KEYCACHE_NAIVE 2u     /* an object of secure storage for each client, read for every use: for comparison */
+#ifdef KEYCACHE_MEASURING
+#define KEYCACHE_NAIVE 2u /* an object of secure storage for each client, read for every use: for comparison */
+#else
+#define KEYCACHE_NAIVE 0u /* no product has it: nobody can ask for it, and the compiler leaves it out */
+#endif                    /* KEYCACHE_MEASURING */
 
 /* Of SET, GENERATE and ENROL. */
 #define KEYCACHE_RELAXED 1u

@@ -68,7 +68,9 @@ static const char
 		 "  --max-request BYTES   the largest request [131072]\n"
 		 "  --tee-timeout SECONDS the server ends, to be started again, when the TA does not answer\n"
 		 "                        for so long, or ten times so long at the start; 0 is never [30]\n"
+#ifdef KEYCACHE_MEASURING
 		 "  --naive               for comparison: no cache, secure storage is read for every use\n"
+#endif /* KEYCACHE_MEASURING */
 		 "  --repair              at the start, give up what secure storage has lost: its keys are gone\n"
 		 "  --version, --help\n";
 
@@ -96,7 +98,9 @@ enum {
 	OPTION_MAX_PER_ADDRESS,
 	OPTION_MAX_REQUEST,
 	OPTION_TEE_TIMEOUT,
+#ifdef KEYCACHE_MEASURING
 	OPTION_NAIVE,
+#endif /* KEYCACHE_MEASURING */
 	OPTION_REPAIR,
 	OPTION_VERSION,
 	OPTION_HELP,
@@ -126,7 +130,9 @@ static const struct option names[] = {
 	{ "max-per-address", required_argument, NULL, OPTION_MAX_PER_ADDRESS },
 	{ "max-request", required_argument, NULL, OPTION_MAX_REQUEST },
 	{ "tee-timeout", required_argument, NULL, OPTION_TEE_TIMEOUT },
+#ifdef KEYCACHE_MEASURING
 	{ "naive", no_argument, NULL, OPTION_NAIVE },
+#endif /* KEYCACHE_MEASURING */
 	{ "repair", no_argument, NULL, OPTION_REPAIR },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "help", no_argument, NULL, OPTION_HELP },
@@ -271,10 +277,12 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 			good = number("tee-timeout", optarg, 0, 86400, &value);
 			options->tee_timeout = (unsigned)value;
 			break;
+#ifdef KEYCACHE_MEASURING
 		case OPTION_NAIVE:
 			options->tee.flags |= KEYCACHE_NAIVE;
 			options->tee.policy = KEYCACHE_POLICY_NONE;
 			break;
+#endif /* KEYCACHE_MEASURING */
 		case OPTION_REPAIR:
 			options->repair = true;
 			break;

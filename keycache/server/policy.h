@@ -33,10 +33,7 @@ struct policy_kind {
 	void (*forget)(struct policy *policy, uint32_t object);
 };
 
-extern const struct policy_kind policy_lru; /* to compare with: the server leaves LRU to the TA */
-extern const struct policy_kind policy_sieve;
 extern const struct policy_kind policy_s3fifo;
-extern const struct policy_kind policy_tinylfu;
 
 /* The one behind --policy smart; the table in README.md says why. */
 #define POLICY_SMART policy_s3fifo

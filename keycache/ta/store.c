@@ -7,7 +7,7 @@
  * and with 100,000 of them it is all that is paid for. An object's blocks cost too, when it is opened: so there are as
  * many buckets as make the sum least for the largest number of clients that is planned with.
  *
- * A change is one TEE_WriteObjectData, which OP-TEE does whole or not at all in both storages (docs/storage.md). Memory
+ * A change is one TEE_WriteObjectData, which OP-TEE does whole or not at all in both storages (worldwise measured it). Memory
  * that is shared with the normal world never gets here: OP-TEE 4.10 does not let RPMB's objects be read or written there.
  */
 #include "store.h"

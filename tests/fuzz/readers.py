@@ -34,9 +34,9 @@ from worldwise.records.evidence import required_checks
 from worldwise.records.models import Start
 from worldwise.records.predicted import parse_predicted
 from worldwise.records.trace import parse_trace
-from worldwise.run import rundir
+from worldwise.run import manifests
+from worldwise.run.manifests import CaseManifest, Finished, RunManifest
 from worldwise.run.own import check_same
-from worldwise.run.rundir import CaseManifest, Finished, RunManifest
 from worldwise.targets import portable_images
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -102,11 +102,11 @@ def read_implementation(data: bytes) -> None:
 
 def read_run(data: bytes) -> None:
     """A run.json or finished.json, and what resuming the run makes of it."""
-    path = Path(rundir.RUN_FILE)
+    path = Path(manifests.RUN_FILE)
     if b'"finished"' in data:
-        rundir.parse_manifest(data, Finished, path)
+        manifests.parse_manifest(data, Finished, path)
         return
-    manifest = rundir.check_run_manifest(rundir.parse_manifest(data, RunManifest, path), path)
+    manifest = manifests.check_run_manifest(manifests.parse_manifest(data, RunManifest, path), path)
     if manifest.budget:
         manifest.budget.budget()
     check_same("a-run", manifest.own, [])
@@ -115,9 +115,9 @@ def read_run(data: bytes) -> None:
 
 def read_case(data: bytes) -> None:
     """A case.json, and all that a report takes of a case."""
-    path = Path(rundir.CASE_FILE)
-    manifest = rundir.parse_manifest(data, CaseManifest, path)
-    case = rundir.check_case_manifest(manifest, manifest.id, path).case()
+    path = Path(manifests.CASE_FILE)
+    manifest = manifests.parse_manifest(data, CaseManifest, path)
+    case = manifests.check_case_manifest(manifest, manifest.id, path).case()
     assert (case.arguments, case.measures, case.spans, case.runs, case.size, case.core) is not None
     required_checks(case)
 

@@ -18,7 +18,7 @@ from worldwise.libraries.portable import NO_CURVE, Portable, load_folder, portab
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords
-from worldwise.run.measure import check_run
+from worldwise.run.case_check import check_run
 from worldwise.targets.board import BoardTarget, firmware_programs
 from worldwise.targets.known import EMULATED
 from worldwise.targets.portable_images import source_packages

@@ -88,7 +88,7 @@ def tool(tmp_path: Path, lab: Lab) -> Tool:
 
 
 def library(folder: Path, nops: int = 1, after: str = "") -> Path:
-    """The second example of docs/own.md, complete, with some `nop` in ops_sign, and `after` at the adapter's end.
+    """The second example of docs/use/own.md, complete, with some `nop` in ops_sign, and `after` at the adapter's end.
 
     There is always one: around the first the compiler may find another order for the rest, which can save the very
     instruction that was added. A second one changes nothing else.

@@ -32,7 +32,7 @@ from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import parse_case
-from worldwise.run.measure import check_run
+from worldwise.run.case_check import check_run
 from worldwise.targets.board import BoardTarget
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]
@@ -47,7 +47,7 @@ COUNTED = ("-icount", "shift=10,align=off,sleep=off", "-rtc", "clock=vm")
 
 
 def emulator_command(lab: Lab, port: str, *more: str) -> list[str]:
-    """QEMU as docs/board.md starts it, with its GDB server on a port."""
+    """QEMU as docs/use/board.md starts it, with its GDB server on a port."""
     arguments = [
         *(_QEMU, "-nodefaults", "-display", "none", "-M", BOARD.emulated.machine, "-nic", "none"),
         *("-S", "-gdb", f"tcp:127.0.0.1:{port}", "-semihosting-config", "enable=on,target=gdb", *more),

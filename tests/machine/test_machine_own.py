@@ -18,7 +18,7 @@ from worldwise.libraries.portable import load_adapter
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
-from worldwise.run.measure import check_run
+from worldwise.run.case_check import check_run
 from worldwise.targets.known import EMULATED
 
 BOARD = "nucleo-f446re"

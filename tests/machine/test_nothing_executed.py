@@ -9,7 +9,8 @@ from machines import Tool
 from nothing import SUBJECTS, Copy, compared
 from worldwise.lab.lab import Lab
 
-# The rows that an address, a size or Linux's own generator decides, by subject; docs/nothing-moved.md has the reasons.
+# The rows that an address, a size or Linux's own generator decides, by subject; docs/how/repeat.md has
+# the reasons.
 EXCEPTIONS = {
     "attestation": frozenset({("load", "client")}),
     "keycache": frozenset({("request", "client")}),

@@ -24,10 +24,12 @@ from worldwise.read.lens import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
 from worldwise.run.again import count_again
-from worldwise.run.measure import Bench, Options
+from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
+from worldwise.run.options import Options
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import EMULATED_FILE, Run, open_run
+from worldwise.run.rundir import Run, open_run
 from worldwise.targets.known import EMULATED
 from worldwise.targets.silicon import silicon
 

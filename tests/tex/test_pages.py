@@ -18,7 +18,7 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.report import references
 from worldwise.report.citing import cited
-from worldwise.report.latex import PREAMBLE, document, tables
+from worldwise.report.formats.latex import PREAMBLE, document, tables
 from worldwise.report.report import sections, to_latex
 from worldwise.run.rundir import Run
 

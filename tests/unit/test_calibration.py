@@ -27,7 +27,8 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import HostCase, Reading
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.run.rundir import ChipClock, Run, open_run
+from worldwise.run.manifests import ChipClock
+from worldwise.run.rundir import Run, open_run
 from worldwise.validation import judged_report, provenance
 from worldwise.validation.calibration import WAITS, Fit, fit, held_out, ranges_of
 from worldwise.validation.fitted import fitted_core

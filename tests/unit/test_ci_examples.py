@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workflows of docs/ci.md: their steps run, with a stand-in for worldwise, and call it as it can be called."""
+"""The workflows of docs/use/ci.md: their steps run, with a stand-in for worldwise, and call it as it can be called."""
 
 import re
 import subprocess
@@ -157,7 +157,7 @@ PUT_IN = re.compile(r"\$\{\{(.*?)\}\}")
 def github() -> list[tuple[str, str]]:
     """Every workflow for GitHub in the documents: name, text."""
     found = [(path.name, path.read_text(encoding="utf-8")) for path in sorted(CI.glob("*.yml"))]
-    for page in sorted((paths.REPOSITORY / "docs").glob("*.md")):
+    for page in sorted((paths.REPOSITORY / "docs").glob("*/*.md")):
         blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
         found += [(page.name, block) for block in blocks]
     return [(name, text) for name, text in found if "runs-on:" in text]
@@ -212,7 +212,7 @@ def test_the_actions_of_one_name_are_of_one_commit() -> None:
     assert all(len(commits) == 1 for commits in pinned.values()), pinned
 
 
-@pytest.mark.parametrize("path", [CI / "ci.sh", paths.REPOSITORY / "docs" / "gate.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [CI / "ci.sh", paths.REPOSITORY / "docs/use/gate.md"], ids=lambda path: path.name)
 def test_a_librarys_script_runs_in_the_lab_alone(path: Path) -> None:
     """If this fails, a proposal's script reads the runner's files, and writes the figures it likes."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")

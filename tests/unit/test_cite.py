@@ -17,7 +17,8 @@ from worldwise.families.pqc.libraries import libraries as pqc_libraries
 from worldwise.libraries.portable import portables
 from worldwise.report.citing import cited
 from worldwise.report.references import reference
-from worldwise.run.rundir import OwnEntry, Run
+from worldwise.run.manifests import OwnEntry
+from worldwise.run.rundir import Run
 
 PACKAGES = {
     "qemu-system-arm": "1:10.0.13+ds-0+deb13u1",

@@ -12,7 +12,7 @@ from board_reading import board_reading
 from worldwise.base.outgoing import visible
 from worldwise.libraries.portable import Manifest, portables
 from worldwise.report.citing import cited
-from worldwise.report.latex import escaped
+from worldwise.report.formats.latex import escaped
 
 NASTY = (
     *("a}}", "}}},\n@misc{evil,\n  title = {x}}", "}", "{", "{{", "\\}", "\\{", "\\\\}", '"', '"}', "a}, note = {b"),

@@ -16,8 +16,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.cluster import DEATHS, SETTINGS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
-from worldwise.run.keys import new_key, write_key
+from worldwise.run.workers.cluster import (
+    DEATHS,
+    SETTINGS,
+    Cluster,
+    DeadlyError,
+    Place,
+    opened,
+    parse_place,
+    require_dask,
+)
+from worldwise.run.workers.keys import new_key, write_key
 
 
 @pytest.mark.parametrize(
@@ -26,7 +35,7 @@ from worldwise.run.keys import new_key, write_key
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(WorldwiseError, match="no place for workers") as caught:
         parse_place(text)
-    assert "docs/workers.md" in caught.value.hint
+    assert "docs/use/machines.md" in caught.value.hint
 
 
 def test_places() -> None:

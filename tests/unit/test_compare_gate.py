@@ -23,7 +23,8 @@ from worldwise.read.models import Reading
 from worldwise.read.selection import Parts, parse_selection
 from worldwise.report import gated as gate_report
 from worldwise.report import report
-from worldwise.run.rundir import OwnEntry, Run, open_run
+from worldwise.run.manifests import OwnEntry
+from worldwise.run.rundir import Run, open_run
 
 CURVE = ("curve", "secp256r1")
 SIGN = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (CURVE, ("size", "32B")))

@@ -88,7 +88,7 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("pqc.md", r"takes (\d+) to \d+ % more than Linux", r"takes \1 to 99 % more than Linux"),
         ("keycache.md", "are [a-z]+ tenths of a GET", "are one tenth of a GET"),
         ("predict.md", r"one \d+ to (\d+) % are OP-TEE", r"one 1 to \1 % are OP-TEE"),
-        ("findings-load.md", "a [a-z]+ its signature", "a ninth its signature"),
+        ("findings.md", "a [a-z]+ its signature", "a ninth its signature"),
         ("README.md", r"The worst call takes [\d.]+ ms", "The worst call takes 9.999 ms"),
         # Of another page.
         ("limits.md", r"by \d+ % for a signature", "by 99 % for a signature"),

@@ -12,7 +12,7 @@ from distributed.protocol.serialize import deserialize, serialize
 from pydantic import TypeAdapter
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run import errand
+from worldwise.run.workers import errand
 
 
 class EvilError(Exception):

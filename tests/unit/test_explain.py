@@ -33,7 +33,8 @@ from worldwise.explain.owners import LOST, Explainer
 from worldwise.explain.stacks import folded
 from worldwise.machine.symbols.inlined import Inlines
 from worldwise.records.models import Sample
-from worldwise.records.trace import Pass, Row, read_trace
+from worldwise.records.trace import read_trace
+from worldwise.records.trace_records import Pass, Row
 
 RULES = """
 helpers = ["memset", "__memset*"]

@@ -19,7 +19,8 @@ from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import parse_case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Memory, Overhead, Sample, Start
-from worldwise.records.trace import Block, read_trace
+from worldwise.records.trace import read_trace
+from worldwise.records.trace_records import Block
 from worldwise.report import explained as explain_report
 from worldwise.report.terminal import print_sections
 

@@ -21,7 +21,7 @@ from worldwise.explain.stacks import StackFrame
 from worldwise.explain.witness import Agreement
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.records.models import Sample
-from worldwise.records.trace import Witness
+from worldwise.records.trace_records import Witness
 from worldwise.report import explained as explain_report
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flames import FLAME_STACKS
 from worldwise.explain.stacks import StackFrame
-from worldwise.report.exports import Slice, callgrind, chrome_trace, speedscope
+from worldwise.report.formats.exports import Slice, callgrind, chrome_trace, speedscope
 
 
 class Strict(BaseModel):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What docs/findings.md tries: each variant has its setting or patch, is measured beside its base, and is off else."""
+"""What docs/results/findings.md tries: a variant has its setting or patch, is measured beside its base, is off else."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ from worldwise.targets import optee_images
 
 PATCHES = sorted((paths.PATCHES / "optee-os").glob("001*.patch"))
 TRIES = {name: one for name, one in IMPLEMENTATIONS.items() if one.tries}
-FINDINGS = paths.REPOSITORY / "docs" / "findings.md"
+FINDINGS = paths.REPOSITORY / "docs" / "results" / "findings.md"
 # Beside the table in that page, one page for each kind of finding.
 DETAILS = sorted(FINDINGS.parent.glob("findings-*.md"))
 

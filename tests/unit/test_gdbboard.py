@@ -152,7 +152,7 @@ def test_no_server_is_told(make: Make, tmp_path: Path) -> None:
     board.close()
     error = refusal(board, tmp_path)
     assert error.message == f"{board.address}: no GDB server can be reached there: Connection refused."
-    assert "docs/board.md" in error.hint
+    assert "docs/use/board.md" in error.hint
 
 
 @pytest.mark.parametrize("served", [True, False])

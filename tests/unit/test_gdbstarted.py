@@ -27,8 +27,9 @@ from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.suite import parse_suite
-from worldwise.run.measure import Bench, Options
+from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
+from worldwise.run.options import Options
 
 NAME = "nucleo-f446re"
 LINE = b'{"type":"line"}\n'

@@ -200,5 +200,5 @@ def test_the_default_number_of_keys_is_left_out() -> None:
 
 
 def test_a_suite_may_ask_for_the_workloads_that_there_are() -> None:
-    text = (paths.KEYCACHE / "server/workload.c").read_text(encoding="utf-8")
+    text = (paths.KEYCACHE / "tests/policies/workload.c").read_text(encoding="utf-8")
     assert tuple(re.findall(r'\{ "(zipf-[^"]*)"', text)) == WORKLOADS

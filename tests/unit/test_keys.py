@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run import keys
-from worldwise.run.keys import Key, answers, facing, made_or_read, new_key, read_key, write_key
+from worldwise.run.workers import keys
+from worldwise.run.workers.keys import Key, answers, facing, made_or_read, new_key, read_key, write_key
 
 
 @pytest.fixture(scope="module")

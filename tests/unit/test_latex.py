@@ -11,7 +11,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.report.latex import PREAMBLE, escaped, tables
+from worldwise.report.formats.latex import PREAMBLE, escaped, tables
 from worldwise.report.report import sections, to_latex
 from worldwise.run.rundir import Run
 

@@ -32,9 +32,11 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run import reproduction as compare
-from worldwise.run.measure import Bench, Options, case_digest
+from worldwise.run.manifests import CaseManifest
+from worldwise.run.measure import Bench, case_digest
 from worldwise.run.merging import merge
-from worldwise.run.rundir import CaseManifest, Run, list_runs, open_run
+from worldwise.run.options import Elsewhere, Options, Progress
+from worldwise.run.rundir import Run, list_runs, open_run
 from worldwise.targets.known import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.session")
@@ -698,9 +700,7 @@ def call(
     """Calls `worldwise run --runs ...` with the fake emulator."""
 
     def call(emulator: FakeEmulator, *arguments: str) -> Answer:
-        def make_bench(
-            lab: Lab, progress: measure.Progress, options: Options, elsewhere: measure.Elsewhere | None
-        ) -> Bench:
+        def make_bench(lab: Lab, progress: Progress, options: Options, elsewhere: Elsewhere | None) -> Bench:
             bench = Bench(lab, progress, options, elsewhere)
             bench.emulator = cast(Emulator, emulator)
             return bench

@@ -26,9 +26,10 @@ from worldwise.plan.case import Case
 from worldwise.read import gate
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.report import document, exports, flame, report, tracking
+from worldwise.report import document, flame, report
 from worldwise.report import gated as gate_report
 from worldwise.report.drawing import figures, plot
+from worldwise.report.formats import exports, tracking
 from worldwise.run.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)

@@ -290,7 +290,7 @@ def test_missing_files_are_named(bring: Bring, folder: Path, tmp_path: Path) -> 
     (folder / "implementation.toml").unlink()
     with pytest.raises(WorldwiseError, match=r"has no implementation\.toml$") as caught:
         own.bring([folder], tmp_path / "cache")
-    assert "docs/own.md describes both files" in caught.value.hint
+    assert "docs/use/own.md describes both files" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_folder_that_is_no_library_is_recognised(
         own.bring([folder], tmp_path / "cache")
     looks = f"; the folder looks like {kind}" if kind else ""
     assert caught.value.message == f"{folder}: has no implementation.toml{looks}"
-    assert "docs/own.md describes both files" in caught.value.hint and way_out in caught.value.hint
+    assert "docs/use/own.md describes both files" in caught.value.hint and way_out in caught.value.hint
 
 
 def test_what_a_run_measured_is_found_in_the_cache(

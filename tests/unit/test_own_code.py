@@ -17,7 +17,8 @@ from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
 from worldwise.machine.symbols.said import initramfs_files
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.trace import Pass, Trace, TraceStart
+from worldwise.records.trace import Trace
+from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
 from worldwise.run.code.counting import Life, _mapped, calls_of, require_good
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package, matches

@@ -33,8 +33,9 @@ from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, over
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.records.sampled import Stratum
-from worldwise.records.trace import Block, read_trace
+from worldwise.records.trace import read_trace
+from worldwise.records.trace_cycles import Stratum
+from worldwise.records.trace_records import Block
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)

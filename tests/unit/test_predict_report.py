@@ -23,10 +23,11 @@ from worldwise.predict.errors import ErrorLines
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
-from worldwise.records.sampled import Stratum
+from worldwise.records.trace_cycles import Stratum
 from worldwise.report import foretold
 from worldwise.report import predicted as reports
 from worldwise.report.answer import render_answer
+from worldwise.report.formats import predicted_data
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
 from worldwise.report.terminal import print_sections
@@ -253,21 +254,21 @@ def test_a_verdict_says_what_was_judged_and_what_was_not() -> None:
     (table,) = [reports.summary(lines, budget).table]
     assert table
     assert [row[-1] for row in table.rows] == ["fits", "fits", "would not fit", "not judged (at ta)"]
-    data = [reports.to_json(line, budget) for line in lines]
+    data = [predicted_data.to_json(line, budget) for line in lines]
     assert [(one["verdict"], one["decides"]) for one in data] == [
         ("fits", True),
         ("fits", True),
         ("does not fit", False),
         ("not judged", False),
     ]
-    assert reports.budget_json(lines, budget)["verdict"] == "fits"
+    assert predicted_data.budget_json(lines, budget)["verdict"] == "fits"
     # A budget for both measures: what does not fit decides.
     both = parse_budget("5ms@1GHz", ["sign", "verify"])
     assert "signing fits (at most 3.6 ms), verifying does not fit (at least 7.56 ms)." in (
         reports.verdict_note(lines, both)
     )
-    assert reports.budget_json(lines, both)["verdict"] == "does not fit"
-    rows = list(csv.DictReader(io.StringIO(reports.to_csv(lines, both))))
+    assert predicted_data.budget_json(lines, both)["verdict"] == "does not fit"
+    rows = list(csv.DictReader(io.StringIO(predicted_data.to_csv(lines, both))))
     assert [(row["verdict"], row["decides"]) for row in rows] == [
         ("fits", "True"),
         ("fits", "True"),
@@ -281,7 +282,7 @@ def test_a_verdict_of_nothing_is_no_verdict() -> None:
     budget = parse_budget("5ms@1GHz")
     lines = [line_of("verify", "warm", 1_000_000)]
     assert "nothing of signing was predicted, so nothing is judged" in reports.verdict_note(lines, budget)
-    assert reports.budget_json(lines, budget)["verdict"] == ""
+    assert predicted_data.budget_json(lines, budget)["verdict"] == ""
 
 
 def test_a_verdict_of_several_cases_says_how_many_fit_and_which_is_best() -> None:

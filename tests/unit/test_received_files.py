@@ -24,7 +24,8 @@ from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import Published
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
-from worldwise.run.measure import Bench, Options
+from worldwise.run.measure import Bench
+from worldwise.run.options import Options
 from worldwise.run.results import ResultStore
 
 pytestmark = pytest.mark.timeout(60)

@@ -23,8 +23,9 @@ from worldwise.plan.suite import load_suite
 from worldwise.read import lens
 from worldwise.records.predicted import Predicted
 from worldwise.run import predictions
+from worldwise.run.manifests import ShardEntry
 from worldwise.run.merging import merge
-from worldwise.run.rundir import Run, ShardEntry, open_run
+from worldwise.run.rundir import Run, open_run
 
 # --- the split ---
 

@@ -23,9 +23,9 @@ from listeners import listening, says
 from machines import wait_for
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run import cluster as module
-from worldwise.run import slurm
-from worldwise.run.cluster import Cluster, opened, parse_place
+from worldwise.run.workers import cluster as module
+from worldwise.run.workers import slurm
+from worldwise.run.workers.cluster import Cluster, opened, parse_place
 
 # A job is a script that runs in a session of its own, or waits while there is a file `hold`. sbatch refuses in the
 # words of a file `refuse`; while there is a file `mute`, it is killed before it has said the job's number. A folder

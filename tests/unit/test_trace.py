@@ -9,7 +9,8 @@ import pytest
 
 from traces import CLIENT, MARK, TraceBuilder, place
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.trace import FORMAT, Trace, json_schema, read_trace
+from worldwise.records.trace import Trace, json_schema, read_trace
+from worldwise.records.trace_records import FORMAT
 
 
 def small() -> TraceBuilder:

@@ -9,7 +9,7 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.unwinding import agreement, unwound
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
-from worldwise.records.trace import Witness
+from worldwise.records.trace_records import Witness
 
 # Three functions: a leaf that saves nothing, one that pushes r7 and lr, one whose frame is found by r7.
 LEAF, MIDDLE, OUTER = 0x100, 0x200, 0x300

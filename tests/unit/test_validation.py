@@ -404,10 +404,10 @@ def test_causes_add_up_to_the_last_call() -> None:
 
 
 def test_the_errors_of_the_page_follow_from_the_figures_beside_them() -> None:
-    """If this fails, docs/models-mcu.md says an error that its own row contradicts."""
+    """If this fails, docs/how/models-mcu.md says an error that its own row contradicts."""
     numbers = re.compile(r"\d[\d,]*(?:\.\d+)?")
     compared = 0
-    for line in (paths.REPOSITORY / "docs" / "models-mcu.md").read_text(encoding="utf-8").splitlines():
+    for line in (paths.REPOSITORY / "docs" / "how" / "models-mcu.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) != 6 or not cells[4].endswith("%"):
             continue
@@ -422,8 +422,8 @@ def test_the_errors_of_the_page_follow_from_the_figures_beside_them() -> None:
 
 
 def test_c25519_is_the_same_on_both_pages() -> None:
-    """If this fails, docs/predict.md and docs/models-mcu.md disagree with the kept run."""
-    page = (paths.REPOSITORY / "docs" / "predict.md").read_text(encoding="utf-8")
+    """If this fails, docs/use/predict.md and docs/how/models-mcu.md disagree with the kept run."""
+    page = (paths.REPOSITORY / "docs" / "use" / "predict.md").read_text(encoding="utf-8")
     (said,) = [line for line in page.splitlines() if line.startswith("| c25519 on a Nucleo-F446RE")]
     rows = [row for row in load_run().rows if row.program == "c25519-cortex-m4"]
     # At 180 MHz.

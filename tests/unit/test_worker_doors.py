@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacks on workers: by who has no key, and by who has it and lies. docs/security.md says what listens where.
+"""Attacks on workers: by who has no key, and by who has it and lies. docs/how/security.md says what
+listens where.
 
 As root, who has no key is another user of this machine (rogue.py).
 """
@@ -24,9 +25,9 @@ from machines import wait_for
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run import errand, nodes
-from worldwise.run.cluster import Cluster, Place, opened, parse_place
-from worldwise.run.keys import answers, new_key, read_key, write_key
+from worldwise.run.workers import errand, nodes
+from worldwise.run.workers.cluster import Cluster, Place, opened, parse_place
+from worldwise.run.workers.keys import answers, new_key, read_key, write_key
 
 TESTS = Path(__file__).resolve().parents[1]
 SECRET = "the user's own\n"
@@ -222,7 +223,7 @@ def test_another_key_is_told(shared: tuple[str, Path, int], tmp_path: Path) -> N
         silent.listen()
         plain = f"tls://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("worldwise.run.keys._ANSWER", 0.2)
+            patch.setattr("worldwise.run.workers.keys._ANSWER", 0.2)
             with pytest.raises(HostError, match="is not a scheduler with a key"):
                 answers(plain, read_key(key), key)
 

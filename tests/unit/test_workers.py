@@ -43,13 +43,15 @@ from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
-from worldwise.run import elsewhere, measure, task
-from worldwise.run.cluster import Cluster, DeadlyError, Place, worker_name
-from worldwise.run.elsewhere import Workers, twice, workers_at
-from worldwise.run.errand import carried, packed, read
-from worldwise.run.measure import Bench, Options
+from worldwise.run import measure
+from worldwise.run.measure import Bench, case_digest
+from worldwise.run.options import Options
 from worldwise.run.rundir import Run, open_run
-from worldwise.run.task import Answer, Order
+from worldwise.run.workers import elsewhere, task
+from worldwise.run.workers.cluster import Cluster, DeadlyError, Place, worker_name
+from worldwise.run.workers.elsewhere import Workers, twice, workers_at
+from worldwise.run.workers.errand import carried, packed, read
+from worldwise.run.workers.task import Answer, Order
 from worldwise.targets.known import EMULATED, Target
 
 __all__ = ["cases", "suite"]
@@ -282,7 +284,7 @@ def test_a_worker_that_is_the_problem_is_left_out(
         def space(directory: Path, needed: int, purpose: str) -> None:
             real(directory, needed if threads.here == "b" else 10**18, purpose)
 
-        monkeypatch.setattr("worldwise.run.task.require_space", space)
+        monkeypatch.setattr("worldwise.run.workers.task.require_space", space)
     else:
         threads.refuse = refuse
     here = FakeEmulator()
@@ -373,8 +375,8 @@ def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
 
 def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, counts of two versions stand in one run."""
-    real = measure.case_digest
-    other = "worldwise.run.task.case_digest"
+    real = case_digest
+    other = "worldwise.run.workers.task.case_digest"
     monkeypatch.setattr(other, lambda *given: "f" * 64 if threads.here == "a" else real(*given))
     run = away(tool, threads)
     said = next(note for note in tool.notes.notes if "gets no more work" in note)
@@ -426,7 +428,7 @@ def test_the_sample_is_spread_over_the_costs() -> None:
 
 
 class Opened:
-    """In place of worldwise.run.cluster.opened: so many workers."""
+    """In place of worldwise.run.workers.cluster.opened: so many workers."""
 
     def __init__(self, count: int) -> None:
         self.workers = {f"tcp://{number}": f"worker {number}" for number in range(count)}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* micro-ecc on P-256 behind the interface that worldwise measures: the second example of docs/own.md. */
+/* micro-ecc on P-256 behind the interface that worldwise measures: the second example of docs/use/own.md. */
 #include "ops.h"
 #include "uECC.h"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A task of a SLURM array: one shard of a suite (docs/shards.md). From the folder of the checkout, for eight shards:
+# A task of a SLURM array: one shard of a suite (docs/use/machines.md). From the folder of the checkout, for eight shards:
 #
 #   job=$(sbatch --parsable --array=1-8 docs/examples/slurm/shards.sh 8 tee --samples 3)
 #   sbatch --dependency="afterany:$job" --wrap './worldwise merge runs/*-tee-shard-*-of-8'

@@ -17,7 +17,7 @@
 
 #define MEASURE "requests"
 #define SHADOW_FOLDER "/tmp/shadow"
-/* What one key takes of the TA's bound: see keycache/DESIGN.md, Memory. That it is so is checked. */
+/* What one key takes of the TA's bound: see keycache/docs/DESIGN.md, Memory. That it is so is checked. */
 #define KEY_COST 116
 
 struct counts {

@@ -2,7 +2,7 @@
 /*
  * What a program tries that owns the normal world, and so the server's process: to read what a client sends whose key is enrolled
  * for relaying alone. It has every command of the TA, all records, the messages, and all statements of the authority. The threat
- * model in DESIGN.md has a line for each.
+ * model in docs/DESIGN.md has a line for each.
  */
 #ifndef ATTEMPTS_H
 #define ATTEMPTS_H

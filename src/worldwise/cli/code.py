@@ -33,7 +33,7 @@ from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.measure import Options
+from worldwise.run.options import Options
 from worldwise.run.rundir import Run
 from worldwise.targets.own_code import M_MACHINES
 

@@ -92,7 +92,7 @@ def plot(
     Of boards: time: instructions and time by library and curve. pareto: flash against instructions, with the front of
     those that none beats in both. stack: stack and heap of a call. boards: the same libraries on every board.
 
-    The same run gives the same files, to the byte. docs/plots.md says what each figure shows.
+    The same run gives the same files, to the byte. docs/use/report.md says what each figure shows.
     """
     suffix = output.suffix.removeprefix(".").lower() if output else ""
     single = output is not None and bool(suffix) and not output.is_dir()

@@ -20,10 +20,10 @@ from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
 from worldwise.read.samples import samples_of
-from worldwise.report import latex
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.document import section_lines
+from worldwise.report.formats import latex
 from worldwise.report.tables import named_sections
 from worldwise.report.tasks import Times
 from worldwise.report.terminal import print_section

@@ -137,7 +137,7 @@ _RARE = {
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Measure a library of your own too: docs/own.md.",
+    help="Measure a library of your own too: docs/use/own.md.",
 )
 @click.option(
     "--stack",
@@ -198,7 +198,7 @@ _RARE = {
     "--via",
     metavar="openocd|pyocd|gdb://HOST:PORT|labgrid:PLACE|ssh://USER@HOST",
     help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
-    "(J-Link and probe-rs too): docs/board.md; of a farm: docs/farm.md; or a Linux host by ssh: docs/board-linux.md.",
+    "(J-Link and probe-rs too): docs/use/board.md, of a farm too; or a Linux host by ssh: docs/use/board-linux.md.",
 )
 @click.option(
     "--clock",
@@ -216,7 +216,7 @@ _RARE = {
     "--ta-key",
     metavar="FILE|development",
     help="With --via ssh:// and --target optee, the RSA key in PEM that signs TAs for the host's OP-TEE; or the "
-    "development key, which everybody has: docs/board-optee.md.",
+    "development key, which everybody has: docs/use/board-linux.md.",
 )
 @click.option(
     "--ta-folder",
@@ -233,7 +233,7 @@ _RARE = {
     "--shard",
     metavar="I/N",
     help="Measure the I-th of N shards of the chosen cases, for N machines; `worldwise merge` makes one run of them: "
-    "docs/shards.md.",
+    "docs/use/machines.md.",
 )
 @click.option(
     "--costs",
@@ -245,13 +245,13 @@ _RARE = {
     metavar="local:N|dask://HOST:PORT|slurm[:N][@HOST]",
     help="Have workers measure: N processes on this machine, those of a scheduler of dask.distributed, or N jobs of "
     "SLURM that end with the run (8), which reach this machine at HOST, an address or interface. With optional "
-    "packages: docs/workers.md.",
+    "packages: docs/use/machines.md.",
 )
 @click.option(
     "--key",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="With --on dask://HOST:PORT, the key that `worldwise scheduler` made for it: docs/workers.md.",
+    help="With --on dask://HOST:PORT, the key that `worldwise scheduler` made for it: docs/use/machines.md.",
 )
 @click.option(
     "--slurm",
@@ -278,7 +278,7 @@ _RARE = {
     "--cache",
     metavar="DIR|URL",
     help="Share downloads, images and results with other machines in this folder, or at s3://bucket/prefix and what "
-    "else fsspec knows: docs/shards.md.",
+    "else fsspec knows: docs/use/machines.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, not the answer alone.")
 @locked_option
@@ -325,7 +325,7 @@ def run(**typed: Any) -> int:
     # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted
     from worldwise.cli.session import measure
-    from worldwise.run.measure import Options
+    from worldwise.run.options import Options
 
     remote = _remote(call, order)
     order = replace(order, cases=remote.measured(order.cases)) if remote else order
@@ -427,7 +427,7 @@ def _drawn(call: _Call, cases: Sequence[Case]) -> list[Case]:
         if problem := seed_problem(case):
             raise WorldwiseError(
                 f"--seed {call.seed}: {case.id} has one draw only: {problem}.",
-                "choose other cases with --target, --variant or --operation: docs/nothing-moved.md",
+                "choose other cases with --target, --variant or --operation: docs/how/repeat.md",
             )
     return [replace(case, seed=call.seed, as_shipped=call.as_shipped) for case in cases]
 
@@ -444,7 +444,7 @@ def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
             raise click.UsageError(f"--on has workers measure from saved machines, so it does not accept --{name}")
     from worldwise.cli.session import Away
     from worldwise.cli.sharding import expected_costs
-    from worldwise.run.cluster import parse_place
+    from worldwise.run.workers.cluster import parse_place
 
     costs, _ = expected_costs(call.costs, cases, call.runs)
     return Away(parse_place(call.on, call.asked, call.key), costs, call.cross_check, call.wait)

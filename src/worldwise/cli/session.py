@@ -21,12 +21,14 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.report.tasks import Times, case_lines, leading
 from worldwise.run import reproduction as compare
-from worldwise.run import task
-from worldwise.run.cluster import Place, require_dask
-from worldwise.run.elsewhere import Workers, workers_at
-from worldwise.run.measure import Bench, Options
+from worldwise.run.manifests import ShardEntry
+from worldwise.run.measure import Bench
+from worldwise.run.options import Options
 from worldwise.run.own import entry_of
-from worldwise.run.rundir import Run, ShardEntry
+from worldwise.run.rundir import Run
+from worldwise.run.workers import task
+from worldwise.run.workers.cluster import Place, require_dask
+from worldwise.run.workers.elsewhere import Workers, workers_at
 from worldwise.run.writer import RunWriter
 
 

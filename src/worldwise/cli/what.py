@@ -40,19 +40,19 @@ PROGRAM = Kind(
     "a program of your own",
     ("program",),
     ("suite", "arguments", *_OWN, "fresh", "predict"),
-    "docs/your-code.md says what it takes",
+    "docs/use/your-code.md says what it takes",
 )
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
     ("suite", "arguments", *_OWN, "log_level", "fresh", "predict", "stack_file"),
-    "docs/your-code.md says what it takes",
+    "docs/use/your-code.md says what it takes",
 )
 FIRMWARE = Kind(
     "firmware of your own",
     ("firmware",),
     ("machine", "until", "instructions", "regions", "name", "fresh"),
-    "docs/your-code.md says what it takes",
+    "docs/use/your-code.md says what it takes",
 )
 KINDS = (PROGRAM, APPLICATION, FIRMWARE, SUITE)
 
@@ -147,7 +147,7 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 metavar="PROGRAM",
                 type=path,
                 help="Measure your own program of Linux for AArch64, unchanged, with the arguments behind --: "
-                "docs/your-code.md.",
+                "docs/use/your-code.md.",
             ),
             click.option(
                 "--ta",

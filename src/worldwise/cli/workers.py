@@ -8,7 +8,7 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.helped import Command
-from worldwise.run.cluster import parse_place, require_dask
+from worldwise.run.workers.cluster import parse_place, require_dask
 
 _key_option = click.option(
     "--key",
@@ -25,15 +25,15 @@ _key_option = click.option(
 def scheduler(address: str, key: Path) -> None:
     """Listen at this address of this machine: workers and `worldwise run --on` connect to it, by TLS.
 
-    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/workers.md. The key is
-    made if the file is not there. Ends with Ctrl-C.
+    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/use/machines.md. The
+    key is made if the file is not there. Ends with Ctrl-C.
 
     \b
       worldwise scheduler dask://node1:8786 --key workers.key
     """
     where = _address(address, key)
-    from worldwise.run.keys import made_or_read
-    from worldwise.run.nodes import serve_scheduler
+    from worldwise.run.workers.keys import made_or_read
+    from worldwise.run.workers.nodes import serve_scheduler
 
     serve_scheduler(where, made_or_read(key))
 
@@ -51,8 +51,8 @@ def worker(address: str, key: Path, jobs: int | None) -> None:
       worldwise worker dask://node1:8786 --key workers.key --jobs 4
     """
     where = _address(address, key)
-    from worldwise.run.keys import answers, read_key
-    from worldwise.run.nodes import serve_workers
+    from worldwise.run.workers.keys import answers, read_key
+    from worldwise.run.workers.nodes import serve_workers
 
     read = read_key(key)
     # It may come later: a worker waits for it.

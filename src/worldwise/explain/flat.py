@@ -14,7 +14,7 @@ from worldwise.explain.stacks import StackFrame
 from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.records.models import Sample
-from worldwise.records.trace import Pass, Row, Witness
+from worldwise.records.trace_records import Pass, Row, Witness
 
 # The function that counts how often a board's counter came round: what it executes, the counter leaves out.
 _HANDLER = "SysTick_Handler"

@@ -9,7 +9,7 @@ from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.machine.symbols.own import LAUNCHER
-from worldwise.records.trace import Pass
+from worldwise.records.trace_records import Pass
 
 # Images that the rules of the repository's own machines know, and that are the same here.
 _KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")

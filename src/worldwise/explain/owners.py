@@ -17,7 +17,8 @@ from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Sample
-from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness, with_inner
+from worldwise.records.trace import Trace, with_inner
+from worldwise.records.trace_records import Block, Context, Frame, Pass, Witness
 
 LOST = "[stack not followed]"
 

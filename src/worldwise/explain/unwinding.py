@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from worldwise.explain.witness import Agreement, judged
 from worldwise.machine.symbols.frames import FrameRule
-from worldwise.records.trace import Witness
+from worldwise.records.trace_records import Witness
 
 _SP, _LR = 13, 14
 _WORD, _ADDRESSES = 4, 2**32

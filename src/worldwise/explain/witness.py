@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.machine.symbols.space import AddressSpace, Level
-from worldwise.records.trace import Witness
+from worldwise.records.trace_records import Witness
 
 # STP x29, x30 to the stack, in any of its three address forms (Arm ARM, C6.2: load/store pair, 64-bit).
 _STP_MASK = 0xFE407FFF

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What worldwise needs of a host, checked point by point: what is there, what is wrong, and what to do about it.
 
-The checks install, make and change nothing. docs/host.md has the list for people.
+The checks install, make and change nothing. docs/start/first-run.md has the list for people.
 """
 
 import contextlib

@@ -33,7 +33,7 @@ _TAR = ".tar"
 _DIGEST = 64
 _PIECE = 2**20
 # What `check` writes and reads.
-_MARK, _TEXT = "worldwise-store", b"What `worldwise run --cache` shares: docs/shards.md.\n"
+_MARK, _TEXT = "worldwise-store", b"What `worldwise run --cache` shares: docs/use/machines.md.\n"
 
 
 class Objects:

@@ -14,7 +14,7 @@ class Implementation:
         options: definitions that configure the core's mbed TLS; a change recompiles only that library.
         settings: make settings of OP-TEE; a change recompiles all of OP-TEE.
         changes: make settings that our patches to OP-TEE read; a change recompiles only what the patch touches.
-        tries: for docs/findings.md, the implementation from which it differs by one change; empty otherwise.
+        tries: for docs/results/findings.md, the implementation from which it differs by one change; empty otherwise.
     """
 
     library: str
@@ -41,7 +41,7 @@ _CE = "CFG_CRYPTO_WITH_CE=y"
 
 
 _NIST = "-DMBEDTLS_ECP_NIST_OPTIM"
-# Several findings of docs/findings.md together, without those that are a defence or not yet robust.
+# Several findings of docs/results/findings.md together, without those that are a defence or not yet robust.
 _LEAN_SETTINGS = "CFG_TEE_CORE_DEBUG=n CFG_TA_FLOAT_SUPPORT=n"
 LEAN_CHANGES = "WORLDWISE_MEMSET=y WORLDWISE_CORELOCAL=y WORLDWISE_USERDIR=y WORLDWISE_KEEPSHM=y"
 
@@ -54,7 +54,7 @@ def _ltc(settings: str = "", changes: str = "") -> Implementation:
     return Implementation("libtomcrypt", "libtomcrypt", "", settings, changes, "libtomcrypt")
 
 
-# The changes that docs/findings.md tries: first OP-TEE's own settings, then those of our patches in patches/optee-os.
+# The changes of docs/results/findings.md: first OP-TEE's own settings, then those of our patches in patches/optee-os.
 _TRIES = {
     "mbedtls-nist-nodebug": _nist(settings="CFG_TEE_CORE_DEBUG=n"),
     "mbedtls-nist-nospectre": _nist(settings="CFG_CORE_WORKAROUND_SPECTRE_BP_SEC=n"),

@@ -2,7 +2,7 @@
 """A user's own library: a folder with implementation.toml, adapter.c and sources, measured like the repository's.
 
 When a run begins, it copies the folder and builds the copy. The run's digest is that of the copy, so it holds even if
-the folder changes meanwhile. docs/own.md explains this to users.
+the folder changes meanwhile. docs/use/own.md explains this to users.
 """
 
 import contextlib
@@ -199,7 +199,7 @@ def told(name: str) -> Iterator[None]:
         details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
         raise WorldwiseError(
             f"{name}: {says[-1].replace('/in/own/', place)}",
-            f"the files are in {own.origin}; docs/own.md says what a library may do. {error.hint}".strip(),
+            f"the files are in {own.origin}; docs/use/own.md says what a library may do. {error.hint}".strip(),
             details.replace("/in/own/", place),
         ) from error
 

@@ -320,7 +320,7 @@ def manifest_of(kind: type[Described], path: Path) -> Described:
     if not block:
         raise WorldwiseError(
             f"{path}: has no comment that begins with '/* {MANIFEST}'",
-            "docs/adding.md says what stands in it",
+            "docs/add/add-library.md says what stands in it",
         )
     return parse(kind, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
 
@@ -349,7 +349,8 @@ def load_folder(directory: Path) -> Portable:
     adapter = directory / ADAPTER
     if not adapter.is_file():
         raise WorldwiseError(
-            f"{directory}: has no {ADAPTER}", "it defines the functions of guest/ops/portable/ops.h; see docs/own.md"
+            f"{directory}: has no {ADAPTER}",
+            "it defines the functions of guest/ops/portable/ops.h; see docs/use/own.md",
         )
     return Portable(manifest, adapter, directory.resolve())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 
-_PAGE = "docs/own.md describes both files, docs/examples/c25519 has a pair to copy"
+_PAGE = "docs/use/own.md describes both files, docs/examples/c25519 has a pair to copy"
 # Of a file's beginning: a program's, and the tool sign_encrypt.py's of a signed TA.
 _ELF, _SIGNED_TA = b"\x7fELF", b"HSTO"
 _COMPILED = "it is compiled already, and --implementation compiles what it measures"

@@ -138,7 +138,7 @@ class FarmServer:
         known = ", ".join(f"{name} ({kind})" for name, kind, _ in resources) or "none"
         raise HostError(
             f"{self._place}: the place has no {_CLASS} of the name '{RESOURCE}' with the address of a GDB server.",
-            f"its resources: {known}; docs/farm.md says how the exporter names it",
+            f"its resources: {known}; docs/use/board.md says how the exporter names it",
         )
 
     def _client(self, *words: str) -> tuple[int, str]:

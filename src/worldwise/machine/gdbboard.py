@@ -219,7 +219,7 @@ class GdbBoard:
                 raise HostError(
                     f"{at}: {known.name} there is {found:#x}, but that of {self._name} is {known.value:#x}.",
                     "another chip with the same core is there: name its board with --target, or add it: "
-                    "docs/add-board.md",
+                    "docs/add/add-board.md",
                 )
 
 

@@ -86,7 +86,7 @@ class GdbServer:
         except OSError as error:
             raise HostError(
                 f"{address}: no GDB server can be reached there: {error.strerror or error}.",
-                "start OpenOCD, pyOCD, the J-Link GDB server, probe-rs or QEMU there: docs/board.md",
+                "start OpenOCD, pyOCD, the J-Link GDB server, probe-rs or QEMU there: docs/use/board.md",
             ) from None
         # Packets are small, and each waits for a reply.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -117,7 +117,7 @@ def start_of(program: str, name: str, board: Board) -> Start:
         raise WorldwiseError(
             f"--via {program}: boards/{name}.toml does not say what {kind.title} calls the board ([servers]).",
             "start the server yourself and say where it listens: --via gdb://localhost:3333; or add it: "
-            "docs/add-board.md",
+            "docs/add/add-board.md",
         )
     return Start(kind, known.value)
 

@@ -2,7 +2,7 @@
 """What a case draws: its keys, messages, nonces and blinding come from a seed that belongs to the case.
 
 The seed is made of what the case asks, not of who answers: every variant of a task, and every build of a variant, has
-the same one. docs/nothing-moved.md says what follows from it.
+the same one. docs/how/repeat.md says what follows from it.
 """
 
 import hashlib

@@ -14,9 +14,8 @@ from worldwise.predict.sampling import estimate_rows
 from worldwise.predict.shares import shares
 from worldwise.records.models import Sample
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.records.sampled import Stratum
-from worldwise.records.trace import Pass
-from worldwise.records.trace_cycles import CyclesRow
+from worldwise.records.trace_cycles import CyclesRow, Stratum
+from worldwise.records.trace_records import Pass
 
 _Stack = tuple[StackFrame, ...]
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from worldwise.records.trace import Block
+from worldwise.records.trace_records import Block
 
 
 @dataclass(frozen=True)

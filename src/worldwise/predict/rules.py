@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rules by which code is bounded that no published figure validates.
 
-These are rules, not measurements: each has its reason, and docs/predict.md says which figures had been seen when it was
-fixed. All were fixed before any predicted cycle was compared with one of them.
+These are rules, not measurements: each has its reason, and docs/use/predict.md says which figures had been seen when it
+was fixed. All were fixed before any predicted cycle was compared with one of them.
 """
 
 from collections.abc import Mapping

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from worldwise.predict.shares import shares
 from worldwise.records.predicted import CAUSES
-from worldwise.records.sampled import Stratum, UnitSums
-from worldwise.records.trace_cycles import CyclesRow
+from worldwise.records.trace_cycles import CyclesRow, Stratum, UnitSums
 
 # Standard errors to both sides that have 95 % of a normal distribution.
 _DEVIATIONS = 1.96

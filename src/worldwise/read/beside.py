@@ -11,7 +11,8 @@ from worldwise.read.models import Drawn, Interrupted
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.rundir import CaseManifest, Run
+from worldwise.run.manifests import CaseManifest
+from worldwise.run.rundir import Run
 
 
 def own_path(run: Run, manifest: CaseManifest) -> tuple[str, Case]:

@@ -23,9 +23,10 @@ from worldwise.read.selection import Parts, Selected, named_list, parse_selectio
 from worldwise.read.stacks import settings_notes
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import Record, parse_records
+from worldwise.run.manifests import CaseManifest
 from worldwise.run.own import stack_of, stack_words
 from worldwise.run.reproduction import compare_case, compare_cases
-from worldwise.run.rundir import CaseManifest, Run
+from worldwise.run.rundir import Run
 
 _LIMIT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 

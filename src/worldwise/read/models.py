@@ -139,7 +139,7 @@ class BudgetResult(Result):
 
 
 class Attempt(Result):
-    """One attempt of a campaign, as observed: see the record `outcome` in docs/format.md. `at` is in instructions."""
+    """One attempt of a campaign, as observed: `outcome` in docs/how/format.md. `at` is in instructions."""
 
     case: str
     operation: str

@@ -15,7 +15,8 @@ from worldwise.read.models import Row
 from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
-from worldwise.run.rundir import CaseManifest, Run
+from worldwise.run.manifests import CaseManifest
+from worldwise.run.rundir import Run
 
 # What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]

@@ -8,7 +8,7 @@ from statistics import median
 from worldwise.plan.catalogue import is_board
 from worldwise.read.comparison import Call, Figures, Judge, Row, Verdict
 from worldwise.records.models import Sample
-from worldwise.run.rundir import CaseManifest
+from worldwise.run.manifests import CaseManifest
 
 
 def match_series(

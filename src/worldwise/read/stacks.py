@@ -6,7 +6,7 @@ from pathlib import Path
 
 from worldwise.libraries.optee_config import config_of, differing
 from worldwise.read.selection import named_list
-from worldwise.run.rundir import CaseManifest
+from worldwise.run.manifests import CaseManifest
 
 # Every core's image is named so; its settings are in it.
 _OPTEE = "optee-"

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, Place, RecordModel, Text, hex_digits
-from worldwise.records.sampled import Stratum
+from worldwise.records.trace_cycles import Stratum
 
 FORMAT: Literal[1] = 1
 MOST_BYTES = 64 * 2**20

@@ -10,7 +10,7 @@ from worldwise.lab import differing
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
 from worldwise.report.first import first_screen
-from worldwise.report.latex import DIGEST, escaped
+from worldwise.report.formats.latex import DIGEST, escaped
 from worldwise.report.measured import Component, included, libraries, samples_said, tools
 from worldwise.report.references import reference
 

@@ -14,8 +14,8 @@ from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
-from worldwise.report import exports
 from worldwise.report.first import first_screen
+from worldwise.report.formats import exports
 
 FORMAT = 1
 # Of a function's facts, the heads of the columns, and what they are.

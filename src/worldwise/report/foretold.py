@@ -194,7 +194,7 @@ def _worth(lines: Sequence[Line], with_causes: bool, told: Sequence[Line]) -> li
     notes.append(
         Prose(
             "Published figures bound the code of libraries and programs; rules bound the kernel, OP-TEE's core and "
-            "first calls (docs/predict.md). `--full` prints all tables, `--format json` all figures."
+            "first calls (docs/use/predict.md). `--full` prints all tables, `--format json` all figures."
         )
     )
     return notes

@@ -111,7 +111,7 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
         [
             note
             if compared
-            else "QEMU's count would be for other code, so the table leaves it out: docs/board-linux.md."
+            else "QEMU's count would be for other code, so the table leaves it out: docs/use/board-linux.md."
         ],
         "host-instructions",
     )

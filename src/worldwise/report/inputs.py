@@ -38,7 +38,7 @@ def _inputs(rows: tuple[Drawn, ...]) -> Section | None:
         Table([*headers, "apart\n%"], cells, 3),
         [
             "least and most: of the draws' medians. Each draw has other keys, nonces and blinding; all else is the "
-            "same. A row without a draw of its own has the same figure in each: docs/nothing-moved.md."
+            "same. A row without a draw of its own has the same figure in each: docs/how/repeat.md."
         ],
         "inputs",
     )
@@ -64,7 +64,7 @@ def _interrupts(rows: tuple[Interrupted, ...]) -> Section | None:
         [
             "own path: the same call with the same inputs, without timer interrupts and without the random offset of "
             "Linux's stack. beside it: the call as it is shipped less that, in instructions. compare judges the own "
-            "path: docs/nothing-moved.md."
+            "path: docs/how/repeat.md."
         ],
         "interrupts",
     )

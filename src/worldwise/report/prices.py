@@ -105,7 +105,7 @@ def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
 def _change_section(rows: Iterable[Row]) -> Section | None:
     """The gain of each implementation that tries a change, beside the unchanged one."""
     return section(
-        "What changes to OP-TEE give: medians (docs/findings.md)",
+        "What changes to OP-TEE give: medians (docs/results/findings.md)",
         "changes",
         changes(rows),
         [

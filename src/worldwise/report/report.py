@@ -12,9 +12,10 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.lab import differing
 from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, hosted, inputs, latex, predicted, prices, tasks, tracking
+from worldwise.report import counts, hosted, inputs, predicted, prices, tasks
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
+from worldwise.report.formats import latex, predicted_data, tracking
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, tables_in
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.report.units import in_unit, table_in_unit
@@ -84,7 +85,7 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
     more = hosted.host_json(reading) | inputs.inputs_json(reading)
-    more |= {"predicted": predicted.reading_json(reading)} if reading.predictions else {}
+    more |= {"predicted": predicted_data.reading_json(reading)} if reading.predictions else {}
     if not more:
         return json_text(reading.model_dump_json(indent=2)) + "\n"
     document = reading.model_dump(mode="json") | more
@@ -130,7 +131,7 @@ def to_csv(reading: Reading) -> str:
             for header, value in group.columns(reading).items()
         },
         **hosted.columns(reading),
-        **predicted.columns(reading),
+        **predicted_data.columns(reading),
         "includes": lambda row: row.includes,
     }
     rows = ([value(row) for value in columns.values()] for row in in_reading_order(reading.rows))

@@ -280,7 +280,7 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
             Table([*headers, f"worst, ms\nat {clock_text(reading)}"], cells, 6),
             [
                 "task: what is done, by whichever operation of the suite; a way is a variant, with the choices of its "
-                "caller that tell it from another one (docs/table.md). rank: by the median, at any level of "
+                "caller that tell it from another one (docs/results/table.md). rank: by the median, at any level of "
                 "optimisation; equals share the better rank. *: what the suite recommends. worst: of all calls, the "
                 "first included; ms if each instruction took one cycle. licence: where there is a choice, the "
                 "permissive one.",

@@ -13,8 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
-from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -25,27 +23,27 @@ from worldwise.base.revision import revision
 from worldwise.base.work import FAILED, REUSED, CaseEnd
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.elf import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.measurer import Ended, Measurer, StartFrom
+from worldwise.machine.measurer import Ended, Measurer
 from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
 from worldwise.plan.inputs import others
 from worldwise.plan.suite import Suite
-from worldwise.records.check import CheckedRecords, check_records
-from worldwise.records.globalplatform import name_results
-from worldwise.records.parse import read_records
+from worldwise.records.check import CheckedRecords
 from worldwise.run import campaign, draws
 from worldwise.run import reproduction as compare
 from worldwise.run.again import count_again
-from worldwise.run.measurers import Remote, board_of, require_same
+from worldwise.run.case_check import check_run, found_words
+from worldwise.run.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.measurers import board_of, require_same
+from worldwise.run.options import Elsewhere, Options, Progress
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run, ShardEntry
-from worldwise.run.work import Work
+from worldwise.run.rundir import Run
+from worldwise.run.work import Work, by_variant, compile_order
 from worldwise.run.writer import RunWriter
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED, Target
@@ -67,92 +65,6 @@ class _BuildError(Exception):
     def __init__(self, reason: WorldwiseError) -> None:
         super().__init__(reason.message)
         self.reason = reason
-
-
-class Progress(Protocol):
-    """Receives the progress of a run. Called from several threads."""
-
-    def note(self, text: str) -> None:
-        """An event worth a line: an image built, a machine booted."""
-
-    def case_started(self, case: Case) -> None:
-        """A case begins to be measured."""
-
-    def case_progress(self, case: Case, records_bytes: int) -> None:
-        """How many bytes of records a case has so far."""
-
-    def case_done(self, case: Case, how: CaseEnd) -> None:
-        """A case is done; `how` says measured, reused or failed, and how long it took."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to measure.
-
-    Attributes:
-        reuse: take results that were measured before on the same machine.
-        start: where a case starts from.
-        jobs: machines at a time; 0 for as many as there are processors.
-        silence_limit: seconds without a record after which a machine counts as hanging.
-        remote: the board or host that is measured itself; None if every target is emulated.
-        reverse: measure the cheapest case first, not the dearest.
-        seeds: how many draws of its inputs each case has, from its own seed on.
-    """
-
-    reuse: bool = True
-    start: StartFrom = "snapshot"
-    jobs: int = 0
-    silence_limit: float = 120
-    remote: Remote | None = None
-    reverse: bool = False
-    seeds: int = 1
-
-    @property
-    def machines(self) -> int:
-        """How many emulated machines run here at a time."""
-        return self.jobs or os.cpu_count() or 1
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A case that a worker has measured.
-
-    Attributes:
-        result: its result in the store.
-        run: the other run that it is of, if one had measured the case in the meantime; else empty.
-        seconds: how long it took.
-        how: how it ended.
-    """
-
-    result: Result
-    run: str
-    seconds: float
-    how: CaseEnd
-
-
-class Elsewhere(Protocol):
-    """Workers that build and measure into the store that this machine reads. Their methods raise WorldwiseError.
-
-    Attributes:
-        jobs: tasks at a time.
-    """
-
-    jobs: int
-
-    def cost(self, case: Case) -> int:
-        """What a case is expected to cost; the dearest goes first."""
-
-    def build(self, cases: Sequence[Case]) -> None:
-        """Have a worker build what cases of one variant need. What cannot be built there is no error."""
-
-    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> Measured | None:
-        """Have a worker measure a case, whose address is `digest`, for a run.
-
-        None if the case failed there: then this machine is to say why.
-        """
-
-    def stop(self) -> None:
-        """Drop all tasks: what waits for one raises WorldwiseError soon."""
 
 
 @dataclass
@@ -274,7 +186,7 @@ class Bench:
         try:
             urgent = [[case] for name in first for case in todo if case.id == name]
             rest = [case for case in todo if case.id not in first]
-            session.run([*urgent, *_by_variant(_compile_order(rest))], len(urgent))
+            session.run([*urgent, *by_variant(compile_order(rest))], len(urgent))
             with writer.guard():
                 self._audit(session.reused)
         except BaseException as error:
@@ -555,53 +467,6 @@ class _Session:
                 )
 
 
-def check_run(
-    case: Case, directory: Path, measurer: Measurer, machine: Machine, unit: Unit = INSTRUCTIONS
-) -> CheckedRecords:
-    """The checked records that a case has just left in a directory.
-
-    Raises WorldwiseError with GlobalPlatform's name for a result, and the ends of the machine's consoles.
-    """
-    path = directory / RECORDS
-    try:
-        program = machine.symbols.get("program")
-        symbol = functools.partial(address_name, program) if program else lambda _: ""
-        return check_records(read_records(path), case, str(path), symbol, unit)
-    except WorldwiseError as error:
-        raise WorldwiseError(name_results(error.message), error.hint, measurer.diagnosis(directory, machine)) from None
-
-
-def found_words(case: Case, checked: CheckedRecords) -> str:
-    """The median of a case's first measure at its outermost place, in words; empty for a campaign."""
-    for name, places in case.measures.items():
-        counts = [one.count for one in checked.samples.get((name, places[-1]), ()) if one.phase == "sample"]
-        if counts:
-            return f", {name} {median(counts):,.0f} {checked.start.unit}"
-    return ""
-
-
-def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
-    """The address of a case's result: SHA-256 over the machine and the program's command line."""
-    return hashlib.sha256(
-        json.dumps(
-            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
-        ).encode()
-    ).hexdigest()
-
-
-def _by_variant(cases: Sequence[Case]) -> list[list[Case]]:
-    groups: dict[str, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(case.variant, []).append(case)
-    return list(groups.values())
-
-
-def _compile_order(cases: Sequence[Case]) -> list[Case]:
-    """Each implementation in all its optimisations, then the next: neighbours share few objects, followers many."""
-    implementations = list(dict.fromkeys(case.implementation for case in cases))
-    return sorted(cases, key=lambda case: implementations.index(case.implementation))
-
-
 def host_facts() -> dict[str, JsonValue]:
     """Describes the host. Nothing in it may change a count; all of it may change how long measuring takes."""
     model = ""
@@ -621,3 +486,12 @@ def host_facts() -> dict[str, JsonValue]:
         "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
     }
+
+
+def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
+    """The address of a case's result: SHA-256 over the machine and the program's command line."""
+    return hashlib.sha256(
+        json.dumps(
+            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
+        ).encode()
+    ).hexdigest()

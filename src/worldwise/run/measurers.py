@@ -23,7 +23,7 @@ from worldwise.machine.sshhost import SshHost
 from worldwise.machine.trusted import Trust, trust_of
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE
-from worldwise.run.rundir import ChipClock, RunManifest, Via
+from worldwise.run.manifests import ChipClock, RunManifest, Via
 from worldwise.targets.silicon import not_on_a_host, silicon
 
 _SSH = "ssh://"
@@ -110,13 +110,13 @@ def remote_of(
     if clock and clock not in board.clocks:
         raise WorldwiseError(
             f"--clock {files.quoted(clock)}: boards/{name}.toml has no such clock.",
-            f"its clocks: {', '.join(board.clocks) or 'none; docs/add-board.md says how to add one'}",
+            f"its clocks: {', '.join(board.clocks) or 'none; docs/add/add-board.md says how to add one'}",
         )
     line = parse_serial(serial) if serial else None
     if line and not board.serial:
         raise WorldwiseError(
             f"--serial {line}: boards/{name}.toml does not say which registers its serial line has ([serial]).",
-            "leave --serial out, and the records come through the debugger; or add it: docs/add-board.md",
+            "leave --serial out, and the records come through the debugger; or add it: docs/add/add-board.md",
         )
     if line and clock and board.clocks[clock].bus is None and board.steps(clock):
         raise WorldwiseError(

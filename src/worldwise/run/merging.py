@@ -19,7 +19,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.records.predicted import Predicted
 from worldwise.run import predictions
 from worldwise.run import reproduction as compare
-from worldwise.run.rundir import CaseManifest, MergedEntry, Run, ShardEntry
+from worldwise.run.manifests import CaseManifest, MergedEntry, ShardEntry
+from worldwise.run.rundir import Run
 from worldwise.run.writer import RunWriter
 
 # What shards of one run may differ in; the shard's own entry is compared apart.

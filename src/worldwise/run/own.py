@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import stack
-from worldwise.run.rundir import RUN_FILE, OwnEntry, Run
+from worldwise.run.manifests import RUN_FILE, OwnEntry
+from worldwise.run.rundir import Run
 
 if TYPE_CHECKING:
     from worldwise.libraries.own import Brought

@@ -32,9 +32,10 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
+from worldwise.run.case_check import check_run
 from worldwise.run.code.counting import Counter, counted_of, space_of, write_records
 from worldwise.run.kept import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
-from worldwise.run.measure import case_digest, check_run
+from worldwise.run.measure import case_digest
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PLAIN
 

@@ -94,3 +94,16 @@ class Work(Generic[_Built, _Measured]):
         if any(group in self._alone for group in self._building.values()):
             return 1
         return max(1, self._jobs - len(self._running))
+
+
+def by_variant(cases: Sequence[Case]) -> list[list[Case]]:
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.variant, []).append(case)
+    return list(groups.values())
+
+
+def compile_order(cases: Sequence[Case]) -> list[Case]:
+    """Each implementation in all its optimisations, then the next: neighbours share few objects, followers many."""
+    implementations = list(dict.fromkeys(case.implementation for case in cases))
+    return sorted(cases, key=lambda case: implementations.index(case.implementation))

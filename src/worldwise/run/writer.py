@@ -21,11 +21,10 @@ from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.inputs import draws_by_seed, inputs_seed
 from worldwise.plan.suite import Suite
-from worldwise.run.rundir import (
+from worldwise.run.manifests import (
     CASE_FILE,
     FINISHED_FILE,
     FORMAT,
-    LIMITS,
     RUN_FILE,
     SUITE_FILE,
     BudgetEntry,
@@ -35,13 +34,13 @@ from worldwise.run.rundir import (
     FinalState,
     Finished,
     OwnEntry,
-    Run,
     RunManifest,
     ShardEntry,
     UnavailableEntry,
     Via,
     check_id,
 )
+from worldwise.run.rundir import LIMITS, Run
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -81,7 +81,7 @@ def serial_macros(board: Board) -> dict[str, int]:
     """Macros that tell guest/serial/serial.c where a board's serial line is. Raises WorldwiseError if it has none."""
     line = board.serial
     if line is None:
-        raise WorldwiseError(f"{board.title}: its file has no [serial].", "docs/add-board.md says how to add it")
+        raise WorldwiseError(f"{board.title}: its file has no [serial].", "docs/add/add-board.md says how to add it")
     return {
         "SERIAL_STATUS": line.status,
         "SERIAL_MASK": line.mask,

@@ -12,7 +12,7 @@ from worldwise.validation.scatter import scatter
 from worldwise.validation.statistics import error_lines
 
 # The page with the tables, between these lines.
-PAGE = paths.REPOSITORY / "docs" / "validation.md"
+PAGE = paths.REPOSITORY / "docs" / "how" / "validation.md"
 BEGIN = (
     "<!-- What stands from here on comes from measured/validation/run.json: `worldwise validation measure --keep`. -->"
 )

@@ -33,6 +33,7 @@ from worldwise.records.predicted import PredictedCase
 from worldwise.report import explained as explain_report
 from worldwise.report import flame, foretold
 from worldwise.report import predicted as reports
+from worldwise.report.formats import predicted_data
 from worldwise.report.predicted import Line
 from worldwise.run.rundir import NoRunError, Run, open_run
 
@@ -292,7 +293,7 @@ def _show(
     one = seen.attribution if len(cases) == 1 else None
     match call.form:
         case "csv":
-            out.text(reports.to_csv(seen.lines, budget))
+            out.text(predicted_data.to_csv(seen.lines, budget))
         case "json":
             out.text(explain_report.dump(_document(seen.lines, one, budget)))
         case "flame":
@@ -332,11 +333,11 @@ def _attributed(attribution: Attribution, line: Line) -> Attributed:
 def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Budget | None) -> dict[str, Any]:
     predicted = []
     for line in lines:
-        data = reports.to_json(line, budget)
+        data = predicted_data.to_json(line, budget)
         if attribution:
-            data["functions"] = reports.functions_json(_attributed(attribution, line))
+            data["functions"] = predicted_data.functions_json(_attributed(attribution, line))
         predicted.append(data)
     document: dict[str, Any] = {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
     if budget:
-        document["budget"] = reports.budget_json(lines, budget)
+        document["budget"] = predicted_data.budget_json(lines, budget)
     return document

@@ -10,7 +10,7 @@ from worldwise.plan.spec import IN_TEE, LINUX, OPTEE, App, Operation, Parameter,
 
 _MEMORY = Parameter("memory", "memories", ("temporary", "allocated"), "temporary")
 _RANDOM = Parameter("random", "randoms", ("bench", "tee"), "bench")
-# OP-TEE as it is, or with the changes of docs/findings.md that make a call short.
+# OP-TEE as it is, or with the changes of docs/results/findings.md that make a call short.
 _OPTEE = Parameter("optee", "optees", ("stock", "lean"), "stock", of_machine=True)
 
 

@@ -11,7 +11,8 @@ from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.rundir import CaseManifest, Run
+from worldwise.run.manifests import CaseManifest
+from worldwise.run.rundir import Run
 
 
 class ClockReading(Result):

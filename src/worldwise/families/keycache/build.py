@@ -102,7 +102,7 @@ def packages_recipe(ta: Path | None = None, mosquitto: Path | None = None) -> Re
         script="keycache-packages.sh",
         outputs=(),
         trees=_trees(
-            *("DESIGN.md", "ENROLMENT.md", "Makefile", "OPERATING.md", "README.md"),
+            *("CHANGELOG.md", "Makefile", "README.md", "SECURITY.md", "docs"),
             *("client", "debian", "include", "server"),
         )
         | ({"keycache.ta": ta} if ta else {})

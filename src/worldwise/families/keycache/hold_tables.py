@@ -128,7 +128,7 @@ def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
             "Each attempt is one machine, with the server, the TA and tee-supplicant as a device has them. 'holds': "
             "every key that was confirmed is there and no other was ever given, INFO counted what was refused, "
             "and the server keeps serving. In capitals: what the key cache does not survive, as the threat model says "
-            "(keycache/DESIGN.md).",
+            "(keycache/docs/DESIGN.md).",
         ],
         name="keycache-attempts",
     )

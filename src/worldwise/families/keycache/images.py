@@ -24,7 +24,7 @@ _MEASURED = ("keycache", KEYCACHE_MQTT)
 # record.
 _PATIENCE = 900.0
 # The sources in keycache/ that the app's own programs are compiled from.
-_ROOMS = ("include", "server", "ta")
+_ROOMS = ("include", "server", "ta", "tests/policies")
 
 
 def app_programs(

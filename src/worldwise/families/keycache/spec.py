@@ -40,7 +40,8 @@ MAX_CONNECTIONS = 1000
 # The sizes of one request. A longer request takes several TLS records. redis-benchmark has Nagle's algorithm on, so it
 # sends the last record only when the first is acknowledged; Linux delays that by 40 ms, with the processor idle.
 MAX_LOAD = 8 * 1024
-# Streams of requests, those of keycache/server/workload.c, by so many clients; percent of the keys that the TA keeps.
+# Streams of requests, those of keycache/tests/policies/workload.c, by so many clients; percent of the keys that the TA
+# keeps.
 WORKLOADS = (
     "zipf-0.8",
     "zipf-0.99",

@@ -16,7 +16,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of
 from worldwise.plan.spec import OPTEE
 from worldwise.records.models import Sample
-from worldwise.records.trace import Pass
+from worldwise.records.trace_records import Pass
 
 OPERATION = "sha256"
 

@@ -12,6 +12,8 @@ if [[ -d /in/broker-built ]]; then
 	# libcjson needs it, and the machine's other programs do not.
 	cp -L $theirs/libm.so.6 /out/root/lib/
 fi
+# With the design without cache and records, which is measured beside the cache; a product is built without.
+ta_settings+=("CFG_KEYCACHE_MEASURING=y")
 mkdir -p guest/apps/keycache/ta
 cp -r /in/keycache/ta/. guest/apps/keycache/ta/
 cp -r /in/keycache/include guest/apps/keycache/
@@ -56,8 +58,8 @@ fi
 
 # What the client is linked with: what keycache/server has in common with it, and the library with what that stands on.
 # Paths are as seen from guest/.
-keycache_client="-Iapps/keycache/include -I/in/keycache/server -isystem /in/keycache-built/dev/include"
-keycache_client="$keycache_client $(echo /in/keycache/server/{workload,replay,policy,policy_lru,policy_s3fifo}.c)"
+keycache_client="-Iapps/keycache/include -I/in/keycache/server -I/in/keycache/tests/policies -isystem /in/keycache-built/dev/include"
+keycache_client="$keycache_client $(echo /in/keycache/{tests/policies/{workload,replay},server/policy,tests/policies/policy_lru,server/policy_s3fifo}.c)"
 # What libcrypto itself is linked with is on the machine and not here.
 keycache_library="-L/in/keycache-built/dev/lib -lkeycache -lhiredis -lssl -lcrypto \
 	-Wl,-rpath-link,/in/keycache-built/dev/lib -Wl,--allow-shlib-undefined"

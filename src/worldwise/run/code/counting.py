@@ -36,7 +36,8 @@ from worldwise.plan.case import Case
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
 from worldwise.records.models import CLOCK, Failure
 from worldwise.records.parse import read_records
-from worldwise.records.trace import Pass, Trace, read_trace
+from worldwise.records.trace import Trace, read_trace
+from worldwise.records.trace_records import Pass
 from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets.linux import PLAIN
 from worldwise.targets.own_code import LINUX, tee_base

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The records of a trace: a line each, as the plugin writes them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from worldwise.records.models import Count, RecordModel
+
+FORMAT = 1
+# The high byte of the first halfword of a T32 instruction of four bytes, or more.
+_WIDE = 0xE8
+
+
+def _address(value: Any) -> Any:
+    # No address has more digits, and converting thousands of digits takes quadratic time.
+    return int(value, 0) if isinstance(value, str) and len(value) <= 20 else value
+
+
+Address = Annotated[int, Field(ge=0, lt=2**64), BeforeValidator(_address, json_schema_input_type=str)]
+
+
+class TraceStart(RecordModel):
+    """The first record: the mode, and the addresses the plugin was given."""
+
+    __qualname__ = "Start"  # its name in the schema
+    model_config = ConfigDict(title="Start")
+
+    type: Literal["start"]
+    format: Literal[1]
+    mode: Literal["count", "stack"]
+    task_switch: Address
+    thread_suspend: Address
+    thread_resume: Address
+    witness: Count
+
+
+class Context(RecordModel):
+    """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
+    the address of its translation table, which changes at exec."""
+
+    type: Literal["context"]
+    id: Count
+    el: Literal[0, 1, 2, 3]
+    secure: bool
+    task: Address
+    space: Address
+
+
+class Frame(RecordModel):
+    """A node of the call tree: how control reached `target` from the function or instruction `site` of its parent."""
+
+    type: Literal["frame"]
+    id: Count
+    parent: Count
+    kind: Literal["region", "call", "exception", "enter", "task", "unwound", "lost"]
+    site: Address
+    target: Address
+    context: Count
+
+
+class Block(RecordModel):
+    """Consecutive instructions: the address of the first, their number, and their bytes in hexadecimal.
+
+    Attributes:
+        set: the instruction set they are of.
+        kinds: a letter for each: l loads, s stores, m multiplies, d divides, a dot is none of these. Empty if nobody
+            has looked.
+    """
+
+    type: Literal["block"]
+    id: Count
+    pc: Address
+    instructions: Count
+    code: Annotated[str, Field(pattern="^[0-9a-f]*$")]
+    set: Literal["a64", "a32", "t32"] = "a64"
+    kinds: Annotated[str, Field(pattern="^[lsmd.]*$")] = ""
+
+    @property
+    def addresses(self) -> Sequence[int]:
+        """The address of each instruction, and at last the one behind them."""
+        if self.set != "t32":
+            return range(self.pc, self.pc + 4 * self.instructions + 1, 4)
+        code = bytes.fromhex(self.code)
+        found = [self.pc]
+        while (at := found[-1] - self.pc) + 1 < len(code):
+            # A first halfword from 0xe800 on has a second one.
+            found.append(found[-1] + (4 if code[at + 1] >= _WIDE else 2))
+        return found
+
+
+class Row(NamedTuple):
+    """How many times a block was executed on a frame."""
+
+    frame: int
+    block: int
+    times: int
+
+
+class _CountsLine(RecordModel):
+    """Counts as they are read: pydantic makes the rows' tuples while it checks them, which is many times faster."""
+
+    type: Literal["counts"]
+    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
+    rows: list[tuple[Count, Count, Count]]
+
+
+class Counts(RecordModel):
+    """How often a pass itself, without its inner passes, executed blocks: rows of frame, block, times."""
+
+    type: Literal["counts"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    rows: list[Row]
+
+
+class Taken(RecordModel):
+    """How often the branch at a block's end was taken in a pass: rows of block, times."""
+
+    type: Literal["taken"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    rows: list[tuple[Count, Count]]
+
+
+class Event(RecordModel):
+    """A change of exception level: `at` instructions after the outermost region's begin."""
+
+    type: Literal["event"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    at: Count
+    what: Literal["sync", "irq", "fiq", "serror", "eret", "task"]
+    site: Address
+    target: Address
+    context: Count
+
+
+class Witness(RecordModel):
+    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory.
+
+    Of 32-bit code, which has no frame records, there are instead the registers r0 to r12, sp and lr, and the stack from
+    sp up, in hexadecimal.
+    """
+
+    type: Literal["witness"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    pc: Address
+    link: Address
+    context: Count
+    shadow: list[int]
+    memory: list[int]
+    registers: Annotated[list[Annotated[int, Field(ge=0, lt=2**32)]], Field(default_factory=list)]
+    stack: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")] = ""
+
+
+class Pass(RecordModel):
+    """One pass through a region, with the counter as the program read it at both ends.
+
+    Attributes:
+        parent: the pass around it, 0 if none.
+        frame: the frame it began on.
+        at: instructions after the begin of the outermost pass around it.
+        instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
+        lost: the instructions among these whose stack could not be followed.
+        closed: whether it ended on the stack on which it began.
+        call: of a call of a function, 1 + the function's number; 0 for marks.
+        how: how that call ended: it returned, the program ended in it, it was left as longjmp does, or the region
+            around it ended.
+        recursions: how often the function called itself within it, which is no pass.
+        given, result: the registers x0 to x3 at its entry, and x0 at its return.
+        stack: of a microcontroller, how many bytes deep the stack pointer got below where it was at the begin.
+        stack_frame, stack_pc: the frame on which it did, and the block.
+        stack_path: how deep it was as each frame on the way was pushed.
+        stack_written: how deep the lowest store was, if the plugin looked.
+    """
+
+    type: Literal["pass"]
+    id: Count
+    parent: Count
+    frame: Count
+    mark: Address
+    begin: Count
+    end: Count
+    at: Count
+    instructions: Count
+    lost: Count
+    depth: Count
+    closed: bool
+    events: Count
+    events_dropped: Count
+    call: Count = 0
+    how: Literal["", "returned", "exit", "left", "ended"] = ""
+    recursions: Count = 0
+    given: Annotated[list[Count], Field(default_factory=list, max_length=8)]
+    result: Count = 0
+    stack: Count | None = None
+    stack_frame: Count = 0
+    stack_pc: Address = 0
+    stack_path: Annotated[list[int], Field(default_factory=list)]
+    stack_written: Count = 0
+
+
+class TraceEnd(RecordModel):
+    """The last record; it has `problem` if the plugin met something it does not understand."""
+
+    __qualname__ = "End"  # its name in the schema
+    model_config = ConfigDict(title="End")
+
+    type: Literal["end"]
+    passes: Count
+    frames: Count
+    blocks: Count
+    problem: str = ""
+    problem_at: Address = 0
