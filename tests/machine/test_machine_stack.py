@@ -9,7 +9,7 @@ import pytest
 from machines import Tool
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries import stack, stack_copy
+from worldwise.libraries.stacks import copies, stack
 from worldwise.targets import optee_images
 
 # Few of OP-TEE's files read it, so little is compiled.
@@ -43,7 +43,7 @@ def test_a_suite_runs_on_a_stack(lab: Lab, tmp_path: Path) -> None:
     assert "The stack is not" not in plain
 
     images = ImageStore(lab)
-    with stack.used(stack_copy.bring(file, lab.cache / "own")):
+    with stack.used(copies.bring(file, lab.cache / "own")):
         ours = images.get(optee_images.optee("mbedtls-nist", "O2"))
     theirs = images.get(optee_images.optee(SAME, "O2"))
     assert {name: ours.files[name] for name in ("bl32.bin", "bl32_extra1.bin")} == {

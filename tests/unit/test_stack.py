@@ -13,9 +13,10 @@ from synthetic import RecordList, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.stack import require_part
 from worldwise.lab.image import Recipe
-from worldwise.libraries import own, stack, stack_copy
-from worldwise.libraries.optee_config import config_of, require_known, require_settings
-from worldwise.libraries.stack import BroughtStack
+from worldwise.libraries import own
+from worldwise.libraries.stacks import copies, stack
+from worldwise.libraries.stacks.config import config_of, require_known, require_settings
+from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.read import gate, lens
 from worldwise.read.stacks import settings_notes
@@ -32,7 +33,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
     """A stack whose file has this text."""
     file = folder / "my-stack.toml"
     file.write_text(text)
-    return stack_copy.bring(file, folder / "store")
+    return copies.bring(file, folder / "store")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +72,9 @@ def test_the_copy_has_all_that_the_file_names(tmp_path: Path) -> None:
     names = ["patches/0001-b.patch", "patches/0002-a.patch", "stack.toml", "tree/core/arch/arm/sub.mk"]
     assert sorted(made.files) == names
     (tmp_path / "a.patch").write_text(PATCH.replace("+b", "+c"))
-    again = stack_copy.bring(tmp_path / "my-stack.toml", tmp_path / "store")
+    again = copies.bring(tmp_path / "my-stack.toml", tmp_path / "store")
     assert made.digest != again.digest
-    assert stack_copy.kept(made.digest, tmp_path / "store") is not None
+    assert copies.kept(made.digest, tmp_path / "store") is not None
     assert (made.folder / "patches" / "0002-a.patch").read_text() == PATCH
 
 

@@ -24,7 +24,7 @@ from worldwise.run.rundir import Run, open_run
 if TYPE_CHECKING:
     from worldwise.cli.session import Away, Order
     from worldwise.libraries.own import Own
-    from worldwise.libraries.stack import BroughtStack
+    from worldwise.libraries.stacks.stack import BroughtStack
     from worldwise.run.measurers import Remote
 
 # `--resume` without a run: the newest.

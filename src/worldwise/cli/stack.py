@@ -13,10 +13,11 @@ from worldwise.cli.progress import Notes
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import require_confinement
-from worldwise.libraries import own, stack, stack_copy
+from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.optee_config import config_of, differing, require_known, require_settings
-from worldwise.libraries.stack import BroughtStack
+from worldwise.libraries.stacks import copies, stack
+from worldwise.libraries.stacks.config import config_of, differing, require_known, require_settings
+from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import LINUX, TEE_TARGETS
 from worldwise.targets import optee_images
@@ -32,12 +33,12 @@ def use(file: Path | None) -> list[BroughtStack]:
     if file is None:
         return []
     require_confinement(f"the stack {file}")
-    return _used(stack_copy.bring(file, _store()))
+    return _used(copies.bring(file, _store()))
 
 
 def use_kept(digest: str) -> list[BroughtStack]:
     """Use the stack of an earlier run until the command ends. Raises WorldwiseError if the cache no longer has it."""
-    return _used(stack_copy.kept(digest, _store()))
+    return _used(copies.kept(digest, _store()))
 
 
 def _used(brought: BroughtStack | None) -> list[BroughtStack]:

@@ -17,12 +17,13 @@ from worldwise.base import files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import listing_digest
 from worldwise.lab.sandbox.identity import confinement, require_confinement
-from worldwise.libraries import own_code, portable, stack
+from worldwise.libraries import own_code, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.own_folder import copy_folder
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
-from worldwise.libraries.stack_copy import kept as kept_stack
+from worldwise.libraries.stacks import stack
+from worldwise.libraries.stacks.copies import kept as kept_stack
 
 # recipes/objects.py begins the line that says what is wrong with this.
 _SAYS = "worldwise: "

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from worldwise.libraries.optee_config import config_of, differing
+from worldwise.libraries.stacks.config import config_of, differing
 from worldwise.read.selection import named_list
 from worldwise.run.manifests import CaseManifest
 

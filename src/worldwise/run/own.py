@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries import stack
+from worldwise.libraries.stacks import stack
 from worldwise.run.manifests import RUN_FILE, OwnEntry
 from worldwise.run.rundir import Run
 

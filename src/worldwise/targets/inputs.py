@@ -6,7 +6,7 @@ guest/linux/init.c reads these settings among the words of the program's command
 
 from collections.abc import Sequence
 
-from worldwise.libraries import stack
+from worldwise.libraries.stacks import stack
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import DEFAULT_SEED, draws_by_seed, inputs_seed
 from worldwise.targets.families import images_of

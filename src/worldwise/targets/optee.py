@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import own, stack
+from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.optee_config import require_known, require_settings
+from worldwise.libraries.stacks import stack
+from worldwise.libraries.stacks.config import require_known, require_settings
 from worldwise.machine.elf import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,

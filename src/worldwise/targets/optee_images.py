@@ -8,8 +8,8 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe, recipe_file
-from worldwise.libraries import stack
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
+from worldwise.libraries.stacks import stack
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked

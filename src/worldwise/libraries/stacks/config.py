@@ -8,7 +8,7 @@ from pathlib import Path
 
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.stack import BroughtStack
+from worldwise.libraries.stacks.stack import BroughtStack
 
 _ARCHIVE, _CONF = "flags.tar", "include/generated/conf.h"
 _MOST_CONF = 2**20

@@ -8,7 +8,7 @@ from pathlib import Path
 from worldwise.base import files, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_folder import copy_folder
-from worldwise.libraries.stack import MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
+from worldwise.libraries.stacks.stack import MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
 
 _MOST_PATCH = 4 * 2**20
 
