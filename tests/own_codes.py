@@ -35,6 +35,17 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# Symbols as those of C++ and Rust; `fold` is in its callers, and so is `lone`, which has a symbol too.
+NAMED = """
+#include <stdio.h>
+int sound(int n) __asm__("_ZN3web4Ping5soundEi");
+int sign(int n) __asm__("_ZN4p2565ecdsa4sign17h1a2b3c4d5e6f7a8bE");
+__attribute__((always_inline)) static inline int fold(int n) { return n * n + 1; }
+int lone(int n) { return fold(n) ^ 3; }
+__attribute__((noinline)) int sound(int n) { return lone(n) * fold(n + 1); }
+__attribute__((noinline)) int sign(int n) { int sum = n; for (int i = 0; i < 9; i++) sum += sound(i); return sum; }
+int main(int argc, char **argv) { (void)argv; printf("%d\\n", sign(argc)); return 0; }
+"""
 CRASHES = '#include <stdio.h>\nint main(void) { puts("now it falls"); return *(volatile int *)8; }\n'
 SLEEPS = "#include <unistd.h>\nint main(void) { return (int)sleep(1); }\n"
 THREADS = """

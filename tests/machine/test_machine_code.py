@@ -150,6 +150,46 @@ def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageSto
     assert all(one > other for one, other in zip(counts(bare, "entry"), counts(whole, "main"), strict=True))
 
 
+def test_functions_of_cpp_and_rust_have_their_sources_names(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """In regions, in the names of cases, and where explain says who executed what."""
+    program = own_codes.compiled(lab, tmp_path, "named", own_codes.NAMED)
+    ready = prepare(Wanted(program, (), ("web::*", "p256::ecdsa::sign"), 2), images, Emulator(lab, note), note)
+    assert {name: one.function for name, one in ready.code.manifest.regions.items()} == {
+        "p256--ecdsa--sign": "p256::ecdsa::sign",
+        "web--Ping--sound": "web::Ping::sound",
+    }
+    case = next(one for one in ready.cases if one.operation == "p256--ecdsa--sign")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    space = Counter(emulator, images).space(
+        machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT), ready.code.manifest.mapped
+    )
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explanation = explainer.explain(explainer.sample("call", "region"))
+    assert set(explanation.functions) == {("p256::ecdsa::sign", "named"), ("web::Ping::sound(int)", "named")}
+
+
+@pytest.mark.parametrize(
+    ("region", "said"),
+    [
+        ("fold", ("the compiler put fold into", "has no address", "lone")),
+        ("lone", ("did not call lone.", "The compiler put lone into web::Ping::sound.")),
+        ("web::Pong", ("neither strange nor a library", "the nearest names: web::Ping::sound")),
+    ],
+)
+def test_a_region_that_misses_the_work_says_why(
+    lab: Lab, images: ImageStore, tmp_path: Path, region: str, said: tuple[str, ...]
+) -> None:
+    """With the functions that a function was put into, or the nearest names."""
+    program = own_codes.compiled(lab, tmp_path, "strange", own_codes.NAMED)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare(Wanted(program, (), (region,), 2), images, Emulator(lab, note), note)
+    told = f"{caught.value.message[0].upper()}{caught.value.message[1:]} {caught.value.hint}"
+    assert [one for one in said if one.lower() not in told.lower()] == [], told
+
+
 @pytest.mark.parametrize(
     ("source", "regions", "said"),
     [

@@ -38,6 +38,8 @@ from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
 _MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
+# Characters of a function's name in a table.
+_MOST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     print_prose(console, _began(ready, first, rest), "bold")
     if words:
         print_prose(console, f"{words[0].upper()}{words[1:]}.")
-    rows = [_row(region, totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
+    rows = [_row(_shown(code, region), totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
     left = len(ranked) - _MOST_REGIONS
     notes = [f"({left} more regions in the report)"] if left > 0 else []
     notes.append("share: of all instructions of all starts. A region inside another counts in both.")
@@ -175,6 +177,21 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
         # On one line, to be copied.
         console.print(line, soft_wrap=True, markup=False)
     return 1 if run.state == "failed" else 0
+
+
+def _shown(code: Code, region: str) -> str:
+    """How a region is called in a table: by its function's name, which a case's name cannot have in C++ and Rust."""
+    regions = code.manifest.regions
+    name = regions[region].function
+    if regions[region].command is not None or name == region:
+        return region
+    same = sum(other.function == name for other in regions.values()) > 1
+    return f"{_short(name)} ({region})" if same else _short(name)
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for figures in its line."""
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME // 2 - 1]}...{name[2 - _MOST_NAME // 2 :]}"
 
 
 def _executed(ready: Ready, region: Region) -> int:
@@ -243,7 +260,10 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
             "Its functions",
             Table(
                 ["function (file)", "instr", "%"],
-                [cells(f"{name} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
+                [
+                    cells(f"{_short(name)} ({image})", share.self)
+                    for (name, image), share in functions[:_MOST_FUNCTIONS]
+                ],
                 1,
             ),
         ),

@@ -76,6 +76,7 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "debugged": TypeAdapter(bool),
     "address_name": TypeAdapter(_Text),
     "variable": TypeAdapter(tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None),
+    "inlined_into": TypeAdapter(list[tuple[_Text, _Text]]),
     "frames": TypeAdapter(list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]]),
     "table": TypeAdapter(ReadElf),
 }

@@ -10,7 +10,7 @@ from worldwise.lab.sandbox.lending import scratch
 # The content of an ELF file with debug information, and lines of addresses in hexadecimal: what addr2line prints.
 Addr2line = Callable[[bytes, str], str]
 # For each address: itself, then for each function it is in, the innermost first, two lines: name, and file with line.
-OPTIONS = ("--addresses", "--functions", "--inlines")
+OPTIONS = ("--addresses", "--functions", "--inlines", "--demangle")
 # Before the name by which the C library calls a function of its own: __GI_memcpy is memcpy.
 _OWN_CALLS = "__GI_"
 PROGRAM = "aarch64-linux-gnu-addr2line"
