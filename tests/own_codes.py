@@ -144,6 +144,8 @@ int main(void)
     ),
     "ta/own_ta.c": """
 #include <tee_internal_api.h>
+#define ROOM 2500
+#define PIECE 5000
 TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
 void TA_DestroyEntryPoint(void) { }
 TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
@@ -152,12 +154,22 @@ TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **
 	return TEE_SUCCESS;
 }
 void TA_CloseSessionEntryPoint(void *session) { (void)session; }
+__attribute__((noinline)) static TEE_Result take(uint32_t fill)
+{
+	volatile char room[ROOM];
+	void *piece = TEE_Malloc(PIECE, 0);
+	TEE_MemFill((void *)room, (uint8_t)fill, sizeof(room));
+	if (!piece)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	TEE_Free(piece);
+	return TEE_SUCCESS;
+}
 TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
 {
 	(void)session; (void)types;
 	for (uint32_t i = 0; i < command; i++)
 		params[0].value.a += i;
-	return TEE_SUCCESS;
+	return command == 7 ? take(params[0].value.a) : TEE_SUCCESS;
 }
 """,
 }
@@ -190,7 +202,17 @@ def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-
     folder.chmod(0o777)
     (folder / "app.c").write_text(FIRMWARE)
     (folder / "app.ld").write_text(LINKED)
-    flags = ["-O2", "-g", f"-mcpu={core}", "-mthumb", "-ffreestanding", "-nostdlib", "-T", "/made/app.ld"]
+    flags = [
+        "-O2",
+        "-g",
+        "-fstack-usage",
+        f"-mcpu={core}",
+        "-mthumb",
+        "-ffreestanding",
+        "-nostdlib",
+        "-T",
+        "/made/app.ld",
+    ]
     lab.run(
         ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c"], binds=[(folder, "/made", "rw")], timeout=60
     )

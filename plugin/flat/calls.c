@@ -9,6 +9,7 @@
 #include "../worldwise/events.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
+#include "peak.h"
 #include "processor.h"
 
 #define MAX_FUNCTIONS 4096
@@ -100,6 +101,8 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
 	nested++;
+	if (function)
+		peak_enter(call->sp, exception);
 }
 
 static void close_call(const char *how)
@@ -110,6 +113,10 @@ static void close_call(const char *how)
 	bool returned = *how == 'r';
 
 	counts_flush(call->id);
+	if (call->function) {
+		peak_leave();
+		peak_write_node();
+	}
 	record = record_new("pass");
 	record_number(record, "id", call->id);
 	record_number(record, "parent", nested > 1 ? calls[nested - 2].id : 0);
@@ -132,6 +139,7 @@ static void close_call(const char *how)
 		record_number(record, "recursions", call->recursions);
 		record_value(record, "given", given);
 		record_number(record, "result", returned ? flat_processor_register(0) : 0);
+		peak_write(record);
 	}
 	record_number(record, "events", nested > 1 ? 0 : events_seen().written);
 	record_number(record, "events_dropped", nested > 1 ? 0 : events_seen().dropped);
@@ -144,6 +152,8 @@ void calls_begin(uint64_t pc)
 {
 	stack_begin(pc, pc);
 	scoreboard->active = 1;
+	peak_may_jump = true;
+	peak_begin();
 	open_call(0, pc, 0);
 	events_begin(last_id, calls[0].counted_before);
 }
@@ -202,10 +212,12 @@ void calls_exception(unsigned int from, unsigned int to)
 {
 	uint32_t now = flat_processor_process_stack();
 
-	if (!from)
+	if (!from) {
 		process_stack = now;
-	else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED)
+	} else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED) {
 		switches++;
+		peak_forget();
+	}
 }
 
 void calls_finish(void)

@@ -43,6 +43,11 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		{ "events", &arguments.max_events },
 		{ "passes", &arguments.passes },
 		{ "entry", &arguments.entry },
+		{ "ta-entry", &arguments.ta_entry },
+		{ "ta-word", &arguments.ta_word },
+		{ "ta-heap", &arguments.ta_heap },
+		{ "ta-heap-bytes", &arguments.ta_heap_bytes },
+		{ "ta-stack", &arguments.ta_stack },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -113,6 +118,9 @@ void arguments_usage(void)
 		"  monitor=no            the machine has no EL3\n"
 		"  call=ADDRESS          the calls of the function there are regions; can be given again (mode stack)\n"
 		"  entry=ADDRESS         where the program that has these functions begins\n"
+		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
+		"                        the TA whose stack and heap are looked at: its first instruction, as it was "
+		"linked\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "

@@ -103,10 +103,25 @@ static unsigned int call_at(uint64_t address)
 	return 0;
 }
 
+/* What an instruction of a block does to the stack pointer, which is `at` bytes off where it was at the begin. */
+static void read_stack(struct block *block, uint32_t word, int32_t *at)
+{
+	int32_t adds;
+	bool unknown;
+
+	if (block->moves_stack || !decode_moves_stack(word, &adds, &unknown))
+		return;
+	block->moves_stack = unknown;
+	*at += unknown ? 0 : adds;
+	if (*at < block->deepest)
+		block->deepest = *at;
+}
+
 /* Reads a block's code, and where in it a region begins. Returns its last instruction. */
 static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *translation)
 {
 	uint32_t word = 0;
+	int32_t stack = 0;
 
 	for (size_t i = 0; i < block->instructions; i++) {
 		uint8_t *bytes = block->code + INSTRUCTION_BYTES * i;
@@ -115,6 +130,8 @@ static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *tran
 		    INSTRUCTION_BYTES)
 			trace_give_up("an instruction of another size than four bytes", block->pc);
 		word = decode_word(bytes);
+		if (arguments.calls_count)
+			read_stack(block, word, &stack);
 		/* hint, isb, mrs */
 		if (decode_is_begin(word))
 			block->begins_at = block->pc + INSTRUCTION_BYTES * (uint64_t)(i + 2);

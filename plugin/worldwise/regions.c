@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "cycles.h"
+#include "depth.h"
 #include "events.h"
 #include "processor.h"
 #include "stack.h"
@@ -101,6 +102,7 @@ static bool begin_outermost(uint64_t pc)
 	tasks_forget();
 	threads_forget();
 	own_space = 0;
+	depth_forget();
 	running = context_of(processor_el(), processor_secure(), 0);
 	stack_begin(mark, pc);
 	scoreboard->active = 1;
@@ -127,6 +129,8 @@ static void begin_pass(uint64_t pc)
 			       .node = stack_node(),
 			       .lost_before = totals.lost };
 	pass->at = pass->counted_before - passes[0].counted_before;
+	if (arguments.calls_count)
+		depth_begin();
 	sampling_begin(&pass->sampling);
 	cycles_of_pass(&pass->sampling);
 	if (!nested) {
@@ -149,6 +153,8 @@ static void end_pass(void)
 				.closed = !arguments.stack_mode ||
 					  (shadow.depth == pass->depth && stack_node() == pass->node) };
 	nested--;
+	if (arguments.calls_count)
+		depth_end();
 	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
 	if (!nested) {
 		ended.events = events_seen();
@@ -174,6 +180,8 @@ static void write_ended(uint64_t end)
 	struct json_object *record;
 
 	node_write(ended.pass.node);
+	if (arguments.calls_count)
+		depth_write_nodes();
 	record = record_new("pass");
 	record_number(record, "id", ended.pass.id);
 	record_number(record, "parent", ended.pass.parent);
@@ -188,6 +196,8 @@ static void write_ended(uint64_t end)
 	record_flag(record, "closed", ended.closed);
 	if (ended.pass.call)
 		write_call(record, &ended.pass);
+	if (arguments.calls_count)
+		depth_write(record);
 	record_number(record, "events", ended.events.written);
 	record_number(record, "events_dropped", ended.events.dropped);
 	record_write(record);
@@ -277,6 +287,7 @@ void regions_call(const struct block *to)
 	pass->back = processor_x(LINK);
 	pass->sp = processor_sp();
 	pass->thread = thread;
+	depth_of_call(pass->sp);
 	pass->outside = shadow.frames[shadow.depth - 1].outside;
 	for (unsigned int i = 0; i < CALL_ARGUMENTS; i++)
 		pass->given[i] = processor_x(i);

@@ -11,6 +11,7 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.memory import ta_words
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
@@ -87,10 +88,13 @@ def test_the_sums_are_the_counter(made: Ready) -> None:
 def test_single_steps_of_a_debugger_are_the_witness(
     made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
 ) -> None:
-    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions."""
+    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions, and no
+    stack pointer is lower than the region's.
+    """
     manifest = made.code.manifest
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
     steps: list[int] = []
+    depths: list[int] = []
 
     def steer(debugger: GdbStub) -> None:
         debugger.run_to(manifest.regions["work"].address)
@@ -98,6 +102,7 @@ def test_single_steps_of_a_debugger_are_the_witness(
         number = 0
         while (debugger.register(PC), debugger.register(SP)) != (back, stack):
             debugger.step()
+            depths.append(stack - debugger.register(SP))
             number += 1
         steps.append(number)
 
@@ -105,6 +110,8 @@ def test_single_steps_of_a_debugger_are_the_witness(
     (tmp_path / RECORDS).touch()
     emulator.steered(machine, ("/bin/fetch",), tmp_path, None, steer)
     assert steps == counts(made, "work")[:1]
+    calls, _ = calls_of(made.counted.trace, manifest.addresses, manifest.regions["work"])
+    assert {one.stack for one in calls} == {max(depths)}
 
 
 def test_the_records_are_those_of_a_case(made: Ready, tmp_path: Path) -> None:
@@ -136,6 +143,21 @@ def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator:
     share, rest = explainer.missed(calls)
     assert share == 1.0
     assert rest
+
+
+def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """`climb` calls itself nine deep, each time with a frame of the same size."""
+    manifest = made.code.manifest
+    case = next(one for one in made.cases if one.operation == "climb")
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    peak = explainer.explain(explainer.sample("call", "region")).peak
+    assert peak and peak.bytes == sum(size for _, size in peak.path) > 0
+    assert {frame.function.partition(".")[0] for frame, _ in peak.path} == {"climb"}
+    assert len({size for _, size in peak.path}) <= 2
 
 
 def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
@@ -256,6 +278,32 @@ def test_a_call_is_split_by_who_executes_it(
         assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
 
 
+def test_the_sizes_of_a_ta_are_the_least_that_do(
+    lab: Lab, images: ImageStore, called: Ready, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Built with them it answers as before; with sixteen bytes of heap less it does not."""
+    case = next(one for one in called.cases if one.operation == "TEEC_InvokeCommand.7")
+    write_records(case, called.code, called.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, called.code.manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), OWN_PROCESS)
+    words = " ".join(ta_words(explainer, called))
+    assert "and it is 2,048." in words and "and it is 32,768." in words
+    assert "take" in words
+    found = re.search("TA_STACK_SIZE: ([0-9,]+) is .* TA_DATA_SIZE: ([0-9,]+) is", words)
+    assert found, words
+    stack, heap = (int(one.replace(",", "")) for one in found.groups())
+    assert 2500 - 2048 < stack < 2048 and 5000 < heap < 8000
+    header = own_codes.APPLICATION["ta/user_ta_header_defines.h"]
+    for size, status in ((heap, 0), (heap - 16, 3)):
+        text = header.replace("2048", str(stack)).replace("32768", str(size))
+        folder = tmp_path / str(size)
+        built = application(*own_codes.application(folder, ta__user_ta_header_defines_dot_h=text), None, images)
+        again = prepare(Wanted(Path(built.name), lives=2, application=built), images, Emulator(lab, note), note)
+        assert {one.status for one in again.counted.lives} == {status}
+
+
 def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:
     """The same application as two files has the same digits."""
     ta, client = own_codes.application(tmp_path / "source")
@@ -319,6 +367,9 @@ def flashed(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFacto
 def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
     """Nested ones too; one that is called once has the call of a second power-on, the same."""
     manifest = flashed.code.manifest
+    # What the compiler says of each function: app.c:26:6:crypto_sign, its bytes, static.
+    lines = next(flashed.code.origin.parent.glob("*.su")).read_text().splitlines()
+    usage = {line.split("\t")[0].rpartition(":")[2]: int(line.split("\t")[1]) for line in lines}
     assert {name: region.calls for name, region in manifest.regions.items()} == {
         "crypto_sign": 2,
         "mix": 100,
@@ -327,6 +378,8 @@ def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
     assert any("quiet is called once at each power-on" in one for one in manifest.notes)
     inner = sum(counts(flashed, "mix")[:50])
     assert inner < counts(flashed, "crypto_sign")[0]
+    calls, _ = calls_of(flashed.counted.trace, manifest.addresses, manifest.regions["crypto_sign"])
+    assert {one.stack for one in calls} == {usage["crypto_sign"] + usage["mix"]}
 
 
 def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.memory import memory_section, ta_words
 from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
@@ -162,11 +163,17 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     dearest = next(case for case in ready.cases if case.operation == ranked[0])
     explainer, explanation = _explained(run, dearest)
     parts = [_parts(explainer, ready, ranked[:_MOST_REGIONS])] if code.manifest.kind == "ta" else []
-    for section in (*parts, *_where(explanation, ranked[0])):
+    memory = memory_section(explainer, ready, [(name, _shown(code, name)) for name in ranked[:_MOST_LAYERS]])
+    for section in (*parts, *_where(explanation, ranked[0]), memory):
         console.print()
         print_section(section, console)
     console.print()
-    for line in (*_missed(explainer, ready, ranked), *code.manifest.notes[:_MOST_NOTES], *_unentered(ready)):
+    for line in (
+        *ta_words(explainer, ready),
+        *_missed(explainer, ready, ranked),
+        *code.manifest.notes[:_MOST_NOTES],
+        *_unentered(ready),
+    ):
         print_prose(console, line)
     console.print()
     for line in (

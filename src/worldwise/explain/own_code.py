@@ -4,11 +4,15 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.machine.symbols.own import LAUNCHER
+from worldwise.records.models import Sample
 from worldwise.records.trace import Pass
 
 # Images that the rules of the repository's own machines know, and that are the same here.
@@ -78,6 +82,29 @@ class OwnExplainer(Explainer):
             # A stripped file: its addresses have no names, but they are its own.
             return StackFrame(_NAMELESS, image, self.rules.layer(image, "", _NAMELESS), level.world)
         return found
+
+    def explain(self, sample: Sample) -> Explanation:
+        """The owners of one sample's instructions, and the peak of its stack."""
+        regions = self.regions(sample)
+        return super().explain(sample).with_peak(self.peak(regions[0]) if len(regions) == 1 else None)
+
+    def peak(self, of: Pass) -> PeakStack | None:
+        """The deepest stack of a call, from its own frame on; None if nobody knows it."""
+        return None if of.stack is None else self._peak(of.stack, of.stack_frame, of.stack_pc, of.stack_path)
+
+    def ta_peak(self, of: Pass) -> PeakStack | None:
+        """The deepest stack of the TA in a call, from where the TA was entered; None if nobody knows it."""
+        return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
+
+    def _peak(self, size: int, number: int, pc: int, path: Sequence[int]) -> PeakStack:
+        way: list[StackFrame] = []
+        address = pc
+        while number in self.trace.frames and len(way) < len(path):
+            frame = self.trace.frames[number]
+            way.append(self._frame(frame.context, address))
+            number, address = frame.parent, frame.site
+        own = [after - before for before, after in pairwise([*path, size])]
+        return PeakStack(size, list(zip(way[::-1], own[len(own) - len(way) :], strict=True)))
 
     def parts(self, of: Pass) -> Counter[str]:
         """The instructions of a call of a TA, by PARTS."""

@@ -69,6 +69,8 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
     "interpreted": TypeAdapter(bool),
     "loaded_bytes": TypeAdapter(_Number),
+    "memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number]),
+    "ta_memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number, _Number]),
     "symbol_address": TypeAdapter(_Number | None),
     "function_code": TypeAdapter(tuple[_Number, Annotated[str, Field(pattern="^[0-9a-f]*$")]] | None),
     "places": TypeAdapter(list[tuple[_Number, _Number, _Text]]),

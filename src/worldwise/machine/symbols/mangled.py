@@ -32,7 +32,8 @@ def demangler(lab: Lab) -> Demangle:
         if not asked:
             return {}
         with contextlib.suppress(WorldwiseError):
-            said = lab.run([PROGRAM, "--no-verbose"], stdin="\n".join(asked) + "\n", timeout=_SECONDS).stdout.split("\n")
+            text = "\n".join([*asked, ""])
+            said = lab.run([PROGRAM, "--no-verbose"], stdin=text, timeout=_SECONDS).stdout.split("\n")
             if len(said) == len(asked) + 1:
                 return {one: name for one, name in zip(asked, said, strict=False) if name.strip() and name != one}
         return {}

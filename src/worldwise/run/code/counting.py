@@ -5,6 +5,7 @@ The machine runs with the plugin attached, so the run that counts is the run tha
 disturbs nothing is tried: without it the counter has the same values around each life of the program.
 """
 
+import contextlib
 import hashlib
 import json
 import re
@@ -22,6 +23,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
 from worldwise.machine.elf import symbol_address
+from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
 _MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
 
 
@@ -275,10 +278,25 @@ class Counter:
         if not is_tee(machine):
             return found | {"monitor": "no"}
         core = machine.symbols["tee"]
-        return found | {
-            "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
-            "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
-        }
+        return (
+            found
+            | _of_ta(machine)
+            | {
+                "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
+                "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
+            }
+        )
+
+
+def _of_ta(machine: Machine) -> dict[str, str]:
+    """Where the TA of a machine has its stack and its heap, for the plugin."""
+    names = ("ta-entry", "ta-word", "ta-stack", "ta-heap", "ta-heap-bytes")
+    for uuid, path in machine.symbols.items():
+        # One that is not as OP-TEE's own build makes them runs, and its memory is not looked at.
+        with contextlib.suppress(WorldwiseError):
+            if _UUID.fullmatch(uuid):
+                return {name: f"{value:#x}" for name, value in zip(names, *ask(path, ("ta_memory",)), strict=True)}
+    return {}
 
 
 # The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
