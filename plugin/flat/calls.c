@@ -7,6 +7,7 @@
 
 #include "../worldwise/counts.h"
 #include "../worldwise/events.h"
+#include "../worldwise/labels.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "peak.h"
@@ -32,11 +33,14 @@ struct call {
 	unsigned int exception;
 	uint32_t given[GIVEN];
 	uint64_t recursions;
+	uint64_t inner;    /* of a label: those that began within it and have not ended */
+	bool labelled;     /* from a label to another one */
 	uint64_t switches; /* of tasks, before it began */
 };
 
 static uint64_t functions[MAX_FUNCTIONS];
 static unsigned int functions_count;
+static bool has_labels;
 static uint64_t ends_at;
 static uint64_t limit;
 static struct call calls[MAX_NESTED];
@@ -45,6 +49,12 @@ static uint32_t last_id;
 static uint32_t ended;
 static uint64_t switches;
 static uint32_t process_stack; /* as the handler that runs began */
+
+bool calls_add_label(const char *value, bool ends)
+{
+	has_labels = true;
+	return labels_add(value, ends, false);
+}
 
 bool calls_add(uint64_t address)
 {
@@ -62,7 +72,7 @@ void calls_end_at(uint64_t function, uint64_t instructions)
 
 bool calls_are_passes(void)
 {
-	return functions_count;
+	return functions_count || has_labels;
 }
 
 bool calls_have_begun(void)
@@ -128,7 +138,8 @@ static void close_call(const char *how)
 	record_number(record, "instructions", counted - call->counted_before);
 	record_number(record, "lost", totals.lost - call->lost_before);
 	record_number(record, "depth", shadow.depth);
-	record_flag(record, "closed", !returned || (shadow.depth == call->depth - 1 && stack_node() == call->outside));
+	record_flag(record, "closed",
+		    !returned || call->labelled || (shadow.depth == call->depth - 1 && stack_node() == call->outside));
 	if (call->function) {
 		struct json_object *given = json_object_new_array();
 
@@ -192,8 +203,40 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 	shadow.frames[shadow.depth - 1].pass = last_id;
 }
 
+static void begin_labelled(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	for (size_t i = nested; i-- > 1;)
+		if (calls[i].function == function && calls[i].exception == exception) {
+			calls[i].recursions++;
+			calls[i].inner++;
+			return;
+		}
+	open_call(function, pc, exception);
+	calls[nested - 1].labelled = true;
+	/* It returns nowhere, and what it calls does not leave it. */
+	calls[nested - 1].back = 1;
+	calls[nested - 1].sp++;
+}
+
+static void end_labelled(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	size_t found = nested;
+
+	while (found > 1 && (calls[found - 1].function != function || calls[found - 1].exception != exception))
+		found--;
+	if (found < 2)
+		return;
+	if (calls[found - 1].inner)
+		calls[found - 1].inner--;
+	else if (found < nested)
+		trace_give_up("a region ends where another one that began in it goes on", pc);
+	else
+		close_call("returned");
+}
+
 bool calls_look(uint64_t pc, unsigned int exception)
 {
+	const struct label *label;
 	size_t found;
 
 	while (nested > 1 && (found = returning(pc, exception))) {
@@ -205,6 +248,11 @@ bool calls_look(uint64_t pc, unsigned int exception)
 	for (unsigned int i = 0; i < functions_count; i++)
 		if (functions[i] == pc)
 			begin_call(i + 1, pc, exception);
+	label = has_labels ? labels_at(pc, false) : NULL;
+	if (label && label->ends)
+		end_labelled(label->call, pc, exception);
+	else if (label)
+		begin_labelled(label->call, pc, exception);
 	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
 }
 

@@ -10,6 +10,7 @@
 
 #include "cycles.h"
 #include "functions.h"
+#include "labels.h"
 #include "trace.h"
 
 #define DEFAULT_EVENTS 200000
@@ -100,6 +101,10 @@ static bool read_argument(const char *argument)
 		return cycles_add_core(value);
 	if (is_key(argument, length, "call"))
 		return add_call(value);
+	if (is_key(argument, length, "label") || is_key(argument, length, "unlabel"))
+		return labels_add(value, *argument == 'u', false);
+	if (is_key(argument, length, "ta-label") || is_key(argument, length, "ta-unlabel"))
+		return labels_add(value, argument[3] == 'u', true);
 	return read_number(argument, length, value);
 }
 
@@ -117,6 +122,9 @@ void arguments_usage(void)
 		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
 		"  monitor=no            the machine has no EL3\n"
 		"  call=ADDRESS          the calls of the function there are regions; can be given again (mode stack)\n"
+		"  label=N:ADDRESS, unlabel=N:ADDRESS, ta-label=N:ADDRESS, ta-unlabel=N:ADDRESS\n"
+		"                        regions that begin and end there, numbered behind those of calls (mode "
+		"stack)\n"
 		"  entry=ADDRESS         where the program that has these functions begins\n"
 		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
 		"                        the TA whose stack and heap are looked at: its first instruction, as it was "
@@ -137,8 +145,9 @@ bool arguments_read(int count, char **texts)
 			return false;
 		}
 	}
-	if (arguments.calls_count && !(arguments.stack_mode && arguments.entry)) {
-		fprintf(stderr, "worldwise plugin: call=ADDRESS needs mode=stack and entry=ADDRESS\n");
+	arguments.watches = arguments.calls_count || labels_are_there();
+	if (arguments.watches && !(arguments.stack_mode && arguments.entry)) {
+		fprintf(stderr, "worldwise plugin: call= and label= need mode=stack and entry=ADDRESS\n");
 		return false;
 	}
 	return true;

@@ -24,6 +24,7 @@ struct arguments {
 	uint64_t ta_stack;       /* the bytes of its stack; 0 for no TA */
 	uint64_t *calls;         /* its functions whose calls are regions */
 	unsigned int calls_count;
+	bool watches; /* calls or labels (labels.h) are regions */
 };
 
 /* Does not change once arguments_read() has returned. */

@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "functions.h"
 #include "kinds.h"
+#include "labels.h"
 #include "processor.h"
 #include "tables.h"
 #include "trace.h"
@@ -130,7 +131,7 @@ static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *tran
 		    INSTRUCTION_BYTES)
 			trace_give_up("an instruction of another size than four bytes", block->pc);
 		word = decode_word(bytes);
-		if (arguments.calls_count)
+		if (arguments.watches)
 			read_stack(block, word, &stack);
 		/* hint, isb, mrs */
 		if (decode_is_begin(word))
@@ -160,6 +161,7 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
 	block.call = call_at(block.pc);
+	block.label = labels_at(block.pc, false);
 	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);
 	g_free(block.code);

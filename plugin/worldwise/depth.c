@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "depth.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -55,16 +54,25 @@ void depth_begin(void)
 		levels[count++] = (struct level){ .base = shadow.depth };
 }
 
+bool depth_knows_ta(uint64_t *bias)
+{
+	*bias = ta_bias;
+	return ta_top;
+}
+
 void depth_of_call(uint64_t sp)
 {
 	struct level *level = &levels[count - 1];
+	struct frame *top = &shadow.frames[shadow.depth - 1];
 
 	level->context = running;
 	level->own.from = level->own.lowest = sp;
 	level->own.node = stack_node();
 	level->own.pc = level->own.node->target;
 	level->own.count = 1;
-	shadow.frames[shadow.depth - 1].sp = sp;
+	/* A label stands behind a function's first instruction. */
+	if (!top->sp)
+		top->sp = sp;
 }
 
 /* Takes the stack pointer `sp`, in the block at `pc`, if none was lower. The way to it begins at the frame `base`. */

@@ -10,6 +10,7 @@
 #ifndef WORLDWISE_DEPTH_H
 #define WORLDWISE_DEPTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "blocks.h"
@@ -25,6 +26,9 @@ void depth_end(void);
 /* Writes the nodes that depth_write() names; and adds to the record of the pass that ended last what is known of it. */
 void depth_write_nodes(void);
 void depth_write(struct json_object *record);
+
+/* Whether the TA that is watched was entered, and how far above its link address it is. */
+bool depth_knows_ta(uint64_t *bias);
 
 /* A block is about to be executed, inside a pass; what it calls and returns to is done. */
 void depth_look(struct block *to);

@@ -59,7 +59,7 @@ void processor_start(void)
 	for (unsigned int i = 0; i <= 30; i++)
 		registers.x[i] = find_numbered(list, "x", i);
 	registers.cpsr = find_register(list, "cpsr");
-	if (arguments.calls_count) {
+	if (arguments.watches) {
 		registers.sp = find_register(list, "sp");
 		registers.tpidr = find_register(list, "TPIDR_EL0");
 	}

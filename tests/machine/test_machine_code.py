@@ -17,6 +17,7 @@ from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
+from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
@@ -193,6 +194,63 @@ def test_functions_of_cpp_and_rust_have_their_sources_names(
     assert set(explanation.functions) == {("p256::ecdsa::sign", "named"), ("web::Ping::sound(int)", "named")}
 
 
+def test_marks_in_the_code_are_regions(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Without --region they are all that is measured; the program's own counter is the witness."""
+    program = own_codes.compiled(lab, tmp_path, "marked", own_codes.MARKED)
+    ready = prepare(Wanted(program, lives=2), images, Emulator(lab, note), note)
+    assert {name: one.calls for name, one in ready.code.manifest.regions.items()} == {"a-pair": 2, "work": 4}
+    own = [int(one) for one in ready.counted.output.split()[:2]]
+    # Besides: the first reading, the branch of the begin, the hint of the end, the barrier of the second reading.
+    assert [one + 4 for one in counts(ready, "work")[:2]] == own
+    assert counts(ready, "a-pair")[0] > sum(own)
+    one = prepare(Wanted(program, (), ("work",), 2), images, Emulator(lab, note), note)
+    assert list(one.code.manifest.regions) == ["work"]
+    assert counts(one, "work") == counts(ready, "work")
+
+
+MICRO = ("m0", "m3", "m4", "m7", "m23", "m33", "m55")
+COMPILERS = (
+    "aarch64-linux-gnu-gcc -std=c99",
+    *(f"arm-none-eabi-gcc -std=c99 -mthumb -mcpu=cortex-{core}" for core in MICRO),
+    "arm-none-eabi-g++ -std=c++11 -mthumb -mcpu=cortex-m4",
+    "arm-none-eabi-gcc -std=c99 -marm -march=armv7-a",
+)
+
+
+def test_the_header_of_marks_is_for_c_and_cpp_and_every_core(lab: Lab, tmp_path: Path) -> None:
+    """Without a warning; each mark is one hint, at the address that its section says."""
+    tmp_path.chmod(0o777)
+    (tmp_path / "worldwise.h").write_text(own_codes.HEADER)
+    (tmp_path / "a.c").write_text(
+        '#include "worldwise.h"\nint f(int n) { WORLDWISE_BEGIN("f"); n *= 3; WORLDWISE_END("f"); return n; }\n'
+        "int main(void) { return f(2); }\n"
+    )
+    (tmp_path / "a.cpp").write_text((tmp_path / "a.c").read_text())
+    lines = []
+    for number, compiler in enumerate(COMPILERS):
+        file = "a.cpp" if "g++" in compiler else "a.c"
+        warns = "-O2 -fno-inline -Wall -Wextra -Wpedantic -Werror -nostdlib -Wl,--entry=main"
+        lines.append(f"{compiler} {warns} -o /made/{number} /made/{file}")
+    lab.run(["sh", "-ec", "\n".join(lines)], binds=[(tmp_path, "/made", "rw")], timeout=120)
+    for number, compiler in enumerate(COMPILERS):
+        content = (tmp_path / str(number)).read_bytes()
+        marks, table = ask(content, ("marks",), ("table",), what=compiler)
+        words = []
+        for address, _, name in marks:
+            at, offset, _ = next(one for one in table.code if one[0] <= address < one[0] + one[2])
+            words.append(content[offset + address - at :][:4])
+            assert name == "f"
+        assert [ends for _, ends, _ in marks] == [False, True], compiler
+        if "aarch64" in compiler:
+            assert words == [bytes.fromhex("5f2c03d5"), bytes.fromhex("7f2c03d5")]
+        elif compiler.endswith(("m0", "m23")):
+            assert [word[:2] for word in words] == [b"\xe0\xbf", b"\xf0\xbf"]
+        elif "-marm" in compiler:
+            assert words == [bytes.fromhex("62f020e3"), bytes.fromhex("63f020e3")]
+        else:
+            assert words == [bytes.fromhex("aff36280"), bytes.fromhex("aff36380")]
+
+
 @pytest.mark.parametrize(
     ("region", "said"),
     [
@@ -254,7 +312,12 @@ def test_each_command_of_a_ta_is_a_region(called: Ready) -> None:
         "TEEC_InvokeCommand.3": 4,
         "TEEC_InvokeCommand.7": 2,
         "TEEC_OpenSession": 2,
+        "fill": 2,
+        "twice": 2,
     }
+    # What stands in the client holds both calls; what stands in the TA is within one.
+    assert counts(called, "twice")[1] > sum(counts(called, "TEEC_InvokeCommand.3")[2:])
+    assert 2500 / 16 < counts(called, "fill")[1] < counts(called, "TEEC_InvokeCommand.7")[1]
     first = counts(called, "TEEC_InvokeCommand.3")
     assert first[0] > first[1]
 
@@ -360,7 +423,7 @@ def flashed(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFacto
     """Firmware with an interrupt that comes now and then, on a Cortex-M4."""
     elf = own_codes.firmware(lab, tmp_path_factory.mktemp("firmware"))
     return prepare_firmware(
-        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet")), images, Emulator(lab, note), note
+        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet", "rounds")), images, Emulator(lab, note), note
     )
 
 
@@ -374,6 +437,7 @@ def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
         "crypto_sign": 2,
         "mix": 100,
         "quiet": 2,
+        "rounds": 2,
     }
     assert any("quiet is called once at each power-on" in one for one in manifest.notes)
     inner = sum(counts(flashed, "mix")[:50])
@@ -399,6 +463,9 @@ def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_pa
     assert len(lines) == flashed.counted.lives[0].end
     for region in ("crypto_sign", "mix", "quiet"):
         assert counts(flashed, region) == list(by_log(lines, flashed.code.manifest.regions[region].address))
+    (mark,) = flashed.code.manifest.marks
+    begins, ends = ([at for at, pc in enumerate(lines) if pc in where] for where in (mark.begins, mark.ends))
+    assert counts(flashed, "rounds") == [end - begin for begin, end in zip(begins, ends, strict=True)]
 
 
 def by_log(lines: list[int], entry: int) -> Iterator[int]:

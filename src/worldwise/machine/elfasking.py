@@ -69,6 +69,7 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
     "interpreted": TypeAdapter(bool),
     "loaded_bytes": TypeAdapter(_Number),
+    "marks": TypeAdapter(list[tuple[_Number, bool, _Text]]),
     "memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number]),
     "ta_memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number, _Number]),
     "symbol_address": TypeAdapter(_Number | None),

@@ -27,13 +27,12 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from worldwise.machine.symbols import debugged as debug_information
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
+from worldwise.machine.symbols.taken import marks, memory, ta_memory
 
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")
 # DW_OP_addr: the operand is an address.
 _OP_ADDR = 0x03
-# Where the head of a TA has the size of its stack, and the name of its heap: OP-TEE's user_ta_header.
-_TA_STACK, _TA_HEAP = 16, "ta_heap"
 # A type is a name of another one, and an array of others, at most so often.
 _MOST_TYPES = 100
 
@@ -104,42 +103,6 @@ def loaded_bytes(file: File) -> int:
         for section in file.elf.iter_sections()
         if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_type"] != "SHT_NOBITS"
     )
-
-
-def memory(file: File) -> list[int]:
-    """What it takes in memory, in bytes: code, constants, data with initial values, data that begin as zeros."""
-    found = [0, 0, 0, 0]
-    for section in file.elf.iter_sections():
-        flags = section["sh_flags"]
-        if flags & SH_FLAGS.SHF_ALLOC:
-            of = 3 if section["sh_type"] == "SHT_NOBITS" else 2 if flags & SH_FLAGS.SHF_WRITE else 1
-            found[0 if flags & SH_FLAGS.SHF_EXECINSTR else of] += section["sh_size"]
-    return found
-
-
-def ta_memory(file: File) -> list[int]:
-    """Of a TA: its entry, the word that is there, the bytes of its stack, and where its heap is and how large; the
-    last two are 0 if its symbols were stripped.
-    """
-    entry = int(file.elf["e_entry"])
-    head = file.elf.get_section_by_name(".ta_head").data()
-    (stack,) = struct.unpack_from(file.word, head, _TA_STACK)
-    (word,) = next(
-        struct.unpack_from(file.word, one.data(), entry - one["p_vaddr"])
-        for one in file.elf.iter_segments()
-        if one["p_type"] == "PT_LOAD" and one["p_vaddr"] <= entry < one["p_vaddr"] + one["p_filesz"] - 3
-    )
-    heap = next(
-        (
-            [int(symbol["st_value"]), int(symbol["st_size"])]
-            for table in file.elf.iter_sections()
-            if isinstance(table, SymbolTableSection)
-            for number in _numbers(table, _TA_HEAP, file.word)
-            for symbol in [table.get_symbol(number)]
-        ),
-        [0, 0],
-    )
-    return [entry, word, stack, *heap]
 
 
 def symbol_address(file: File, name: str) -> int | None:
@@ -535,6 +498,7 @@ QUESTIONS: Mapping[str, Callable[..., Any]] = {
             loaded_bytes,
             memory,
             ta_memory,
+            marks,
             symbol_address,
             function_code,
             places,

@@ -207,29 +207,34 @@ class Counter:
         progress: Callable[[int], None] = lambda _: None,
         cores: Mapping[str, str] | None = None,
         whole: bool = False,
+        labels: Sequence[str] = (),
     ) -> Counted:
-        """Run the program as often as its order says; functions at these addresses are regions.
+        """Run the program as often as its order says; functions at these addresses are regions, and so is what
+        `labels` say (own_code.labels_of).
 
         `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken,
         unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
-        key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
+        key: tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool]
+        key = (machine.digest(lab), entry, (*addresses, *labels), tuple((cores or {}).values()), whole)
         if not fresh and key in _done:
             return _done[key]
         space = self.space(machine, mapped)
         ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
         plugin = self.images.get(plugin_recipe())
         tables = list((cores or {}).values())
+        calls = own_code.functions_in(addresses)
         arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
+        parts += labels
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
-            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, tuple(addresses))
+            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
@@ -300,7 +305,7 @@ def _of_ta(machine: Machine) -> dict[str, str]:
 
 
 # The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
-_done: dict[tuple[str, int, tuple[int, ...], tuple[str, ...], bool], Counted] = {}
+_done: dict[tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool], Counted] = {}
 
 
 def _check(counted: Counted, program: str) -> None:
@@ -342,6 +347,7 @@ def counted_of(
 ) -> Counted:
     """The run of own code in the cache, made anew if it is gone. Raises WorldwiseError."""
     manifest = code.manifest
+    labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
         if cores:
             raise WorldwiseError(
@@ -349,9 +355,17 @@ def counted_of(
                 "of a board's counter.",
                 "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
             )
-        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh)
+        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels)
     return counter.count(
-        machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole
+        machine,
+        manifest.mapped,
+        manifest.command,
+        manifest.entry,
+        manifest.addresses,
+        fresh,
+        cores=cores,
+        whole=whole,
+        labels=labels,
     )
 
 

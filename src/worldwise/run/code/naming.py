@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from worldwise.base import files
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.own_code import MARKED, Mark
 from worldwise.machine.elfasking import ask
 from worldwise.machine.symbols.mangled import Demangle, plain
 
 # What a compiler adds to the name of a function that it has made fit for its callers.
 _CLONE = re.compile(r"(\.(constprop|isra|part|cold|lto_priv)\.\d+|\.(part|cold)\.\d+)+$")
+# The image of a mark, where a function has its file's.
+_MARK = "mark"
 _MOST_CLOSE = 6
 _MOST_INTO = 4
 
@@ -100,3 +103,34 @@ def inlined_words(pattern: str, contents: Mapping[str, bytes], demangle: Demangl
             what = files.quoted(names[0][0])
             return f"the compiler put {what} into {', '.join(map(files.quoted, into[:_MOST_INTO]))}{more}"
     return ""
+
+
+def marks_of(contents: Mapping[str, tuple[bytes, int]], ta: bytes = b"") -> list[Mark]:
+    """The marks in files, each with how far above its link address it is, and those in a TA; by their names.
+
+    Raises WorldwiseError for a mark that begins a region which nothing ends, or the other way round.
+    """
+    found: dict[tuple[bool, str], tuple[list[int], list[int]]] = {}
+    for of_ta, image, content, bias in (
+        *((False, image, *of) for image, of in contents.items()),
+        *([(True, "the TA", ta, 0)] if ta else []),
+    ):
+        (rows,) = ask(content, ("marks",), what=files.quoted(image))
+        for address, ends, name in rows:
+            found.setdefault((of_ta, name), ([], []))[ends].append(address + bias)
+    for (_, name), (begins, ends) in found.items():
+        if not begins or not ends:
+            lacks = "WORLDWISE_END" if begins else "WORLDWISE_BEGIN"
+            raise WorldwiseError(
+                f"the mark '{files.quoted(name)}' has no {lacks} of its name.",
+                "each region that one mark begins ends at another one, in the same program",
+            )
+    return [
+        Mark(name=name[:1000], of_ta=of_ta, begins=begins, ends=ends)
+        for (of_ta, name), (begins, ends) in sorted(found.items())
+    ]
+
+
+def as_functions(marks: Sequence[Mark]) -> list[Function]:
+    """Marks as functions of their names, at the addresses that stand for them."""
+    return [Function(mark.name, _MARK, MARKED + place, frozenset((mark.name,))) for place, mark in enumerate(marks)]

@@ -10,7 +10,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Region
+from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Mark, Region
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.symbols.mangled import Demangle, demangler
@@ -18,7 +18,16 @@ from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.code.counting import Counted, Counter, calls_of, find
-from worldwise.run.code.naming import Function, functions_of, inlined_words, is_asked, nearest_words
+from worldwise.run.code.naming import (
+    Function,
+    as_functions,
+    functions_of,
+    inlined_words,
+    is_asked,
+    marks_of,
+    matches,
+    nearest_words,
+)
 from worldwise.run.code.order import ROOM, Wanted, pack
 from worldwise.targets.own_code import machine_of
 
@@ -74,16 +83,23 @@ def prepare(
         _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND), command)
         demangle = demangler(images.lab)
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
-        chosen = _regions(wanted, content, mapped, every, demangle)
+        own = _own(content, wanted)
+        marks = _marks(wanted, own, mapped)
+        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks])
+        if marks and not wanted.regions and not wanted.application:
+            # Whoever marks a part of it asks for that.
+            chosen = {}
+        chosen |= _named(as_functions(marks), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT)
         addresses = sorted({one.address for one in chosen.values()})
-        counted = counter.count(machine, mapped, command, entry, addresses, fresh)
+        labels = own_code.labels_of(addresses, marks)
+        counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
         try:
             regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
         except _NoneEnteredError as error:
-            raise error.told(wanted, counted, every, _own(content, wanted), demangle) from None
+            raise error.told(wanted, counted, every, own, demangle) from None
         manifest = CodeManifest(
             format=1,
             name=name,
@@ -94,6 +110,7 @@ def prepare(
             addresses=addresses,
             regions=regions,
             mapped=mapped,
+            marks=marks,
             notes=notes,
         )
         code = own_code.keep(work, manifest, store, wanted.program)
@@ -106,8 +123,9 @@ def _regions(
     mapped: Sequence[Mapped],
     every: Sequence[Function],
     demangle: Demangle,
+    marks: Sequence[str],
 ) -> dict[str, Function]:
-    """The functions that were asked for, by the names of their cases."""
+    """The functions that were asked for, by the names of their cases; `marks` are names that are asked for besides."""
     patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
     own = f"{ROOM}/{wanted.program.name}"
     # A program's own main alone.
@@ -121,7 +139,11 @@ def _regions(
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.
         found = [_begin(content, mapped, own)]
-    missing = [pattern for pattern in wanted.regions if not any(is_asked(one, [pattern]) for one in every)]
+    missing = [
+        pattern
+        for pattern in wanted.regions
+        if not any(is_asked(one, [pattern]) for one in every) and not any(matches(one, [pattern]) for one in marks)
+    ]
     if missing:
         raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle)
     if len(found) > _MOST_REGIONS:
@@ -132,6 +154,25 @@ def _regions(
         )
     ordered = sorted(found, key=lambda one: (one.name, one.address))
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+
+
+def _marks(wanted: Wanted, own: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[Mark]:
+    """The marks in the user's own files that were asked for: all, if nothing was."""
+    placed = {}
+    for image, maps in _images(own, mapped):
+        (segments,) = ask(own[image], ("segments",), what=files.quoted(image))
+        bias = _bias(segments, maps)
+        if bias is not None:
+            placed[image] = own[image], bias
+    found = marks_of(placed, wanted.application.elf if wanted.application else b"")
+    return [one for one in found if not wanted.regions or matches(one.name, wanted.regions)]
+
+
+def _named(functions: Sequence[Function], others: Mapping[str, Function]) -> dict[str, Function]:
+    """Functions by the names of their cases, none of which another one has."""
+    taken = [(one.name, one.address) for one in others.values()]
+    names = list(case_names([*taken, *((one.name, one.address) for one in functions)]))
+    return dict(zip(names[len(taken) :], functions, strict=True))
 
 
 def _own(content: Mapping[str, bytes], wanted: Wanted) -> dict[str, bytes]:
