@@ -12,6 +12,8 @@ import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.memory import ta_words
+from worldwise.cli.watched.annotating import annotated
+from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
@@ -159,6 +161,30 @@ def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator
     assert peak and peak.bytes == sum(size for _, size in peak.path) > 0
     assert {frame.function.partition(".")[0] for frame, _ in peak.path} == {"climb"}
     assert len({size for _, size in peak.path}) <= 2
+
+
+def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """The line of the loop's sum has most of it; without the source there are numbers of lines alone."""
+    manifest = made.code.manifest
+    case = next(one for one in made.cases if one.operation == "work")
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    sample, session = explainer.sample("call", "region"), Session(load_rules(), fresh=False)
+    (section,) = annotated(explainer, session, sample, "work", [made.code.origin.parent], True)
+    assert section.table
+    rows = [(line, int(count.replace(",", "") or 0), text) for line, count, _, text in section.table.rows]
+    assert sum(count for line, count, _ in rows if line) == counts(made, "work")[1]
+    assert sum(count for line, count, _ in rows if not line) == counts(made, "work")[1]
+    (most,) = [count for line, count, text in rows if "sum += i * i" in text]
+    assert most >= 40 * 3
+    assert any(text.strip().partition(": ")[2].startswith(("mul", "madd")) for line, _, text in rows if not line)
+    (bare,) = annotated(explainer, session, sample, "work", [tmp_path], False)
+    assert "--source DIR" in " ".join(bare.notes)
+    with pytest.raises(WorldwiseError, match="executes no function wrok"):
+        annotated(explainer, session, sample, "wrok", [], False)
 
 
 def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

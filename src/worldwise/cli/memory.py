@@ -20,7 +20,8 @@ _FRAMEWORK, _PARAMETERS = 2048, 80
 # The head of the heap's free piece, and the least that OP-TEE's allocator takes.
 _HEAP_HEAD, _LEAST_HEAP = 32, 1024
 _ALIGNED = 16
-_MOST_WAY = 4
+_FIRST, _LAST = 3, 2
+_TA_POINTS = "TA_"
 
 
 def memory_section(explainer: OwnExplainer, ready: Ready, regions: Sequence[tuple[str, str]]) -> Section:
@@ -50,11 +51,15 @@ def _deepest(calls: Sequence[Pass], of: Callable[[Pass], int | None]) -> Pass | 
 
 
 def _way(peak: PeakStack | None) -> str:
-    """The functions on the way to the deepest point, the last ones if there are many."""
+    """The functions on the way to the deepest point: of many the first and the last ones; of a TA from its own entry
+    point on, which OP-TEE's library has called.
+    """
     if peak is None:
         return "-"
     names = [frame.function for frame, _ in peak.path]
-    return " > ".join(["...", *names[-_MOST_WAY:]] if len(names) > _MOST_WAY else names)
+    own = next((at for at, name in enumerate(names) if name.startswith(_TA_POINTS)), 0)
+    names = names[own:]
+    return " > ".join([*names[:_FIRST], "...", *names[-_LAST:]] if len(names) > _FIRST + _LAST else names)
 
 
 def _sizes(code: Code) -> list[str]:

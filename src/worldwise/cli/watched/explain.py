@@ -15,6 +15,7 @@ from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
+from worldwise.cli.watched.annotating import annotated
 from worldwise.cli.watched.between import cases_between, differences, keep_folders
 from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
@@ -35,6 +36,7 @@ _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "c
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
+_DOCUMENTS_WORDS = " and ".join(_DOCUMENTS)
 _MORE = "All tables: the same command with --full."
 # Functions of a table, unless --top says.
 _TOP = 15
@@ -61,6 +63,9 @@ class _Call:
     full: bool
     path: bool
     inline: bool
+    annotate: str | None
+    instructions: bool
+    sources: tuple[Path, ...]
     why: str | None
     witness: bool
     slow_down: bool
@@ -101,7 +106,7 @@ class _First:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "Look closer": ("index", "path", "inline", "why"),
+    "Look closer": ("index", "path", "inline", "annotate", "instructions", "sources", "why"),
     "Whether a secret decides": ("vary",),
     "Check the tool": ("witness", "slow_down"),
     "Also": ("samples", "warmup", "fresh", "runs", "locked"),
@@ -135,6 +140,18 @@ _RARE = {
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
 @click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
+@click.option(
+    "--annotate", metavar="FUNCTION", help="Print the source of this function with the count of each line, and stop."
+)
+@click.option("--instructions", is_flag=True, help="With --annotate: below each line its instructions.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="With --annotate: a folder that has the source.  [default: the current one]",
+)
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
 @click.option(
     "--witness",
@@ -194,6 +211,10 @@ def explain(**typed: Any) -> int:
             call.what, call.vary, call.directories, call.functions, call.slow_down, call.form, call.output, more
         )
         return 0
+    if call.annotate and (call.diff or call.why or call.slow_down or call.form not in _DOCUMENTS):
+        raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {_DOCUMENTS_WORDS}")
+    if (call.instructions or call.sources) and not call.annotate:
+        raise click.UsageError("--instructions and --source are for --annotate")
     rules = load_rules()
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:
@@ -215,6 +236,12 @@ def explain(**typed: Any) -> int:
             explainer = session.explainer(case, run)
             if call.why:
                 _print_why(explainer, call.why, out.console)
+                continue
+            if call.annotate:
+                for name, places in measures_of(case, call.measure).items():
+                    sample = explainer.sample(name, call.place or outermost(places), call.index)
+                    how = call.annotate, call.sources, call.instructions
+                    out.show(annotated(explainer, session, sample, *how), call.form)
                 continue
             explanations = _explanations(explainer, call)
             if before:

@@ -163,6 +163,18 @@ class SymbolTable:
         if self._inlines is not None:
             self._inlines.read(addresses)
 
+    def lines(self, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
+        """The source file and line of each of many link-time addresses; an empty name and 0 where nobody can say.
+
+        Raises WorldwiseError if that cannot be read.
+        """
+        return self._inlines.lines(addresses) if self._inlines else dict.fromkeys(addresses, ("", 0))
+
+    @property
+    def file(self) -> bytes:
+        """The ELF file with its debug information; empty if it is not there."""
+        return self._inlines.content if self._inlines else b""
+
     def frame_rule(self, address: int) -> FrameRule | None:
         """Where the function at a link-time address keeps what its caller needs; None if nothing says."""
         return self._frames.rule(address) if self._frames else None
