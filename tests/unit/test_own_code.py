@@ -12,7 +12,7 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, part_of, with_images
+from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
@@ -356,6 +356,34 @@ def test_each_instruction_of_a_call_has_a_side(image: str, world: str, part: str
     assert part_of((frame,)) == part
     task = StackFrame("[task: tee-supplicant]", "linux", "other processes", "normal")
     assert part_of((task, frame)) == "supplicant"
+
+
+SUPPLICANT = StackFrame("[task: tee-supplicant]", "linux", "other processes", "normal")
+
+
+def frames(*names: str, world: str = "normal") -> tuple[StackFrame, ...]:
+    """A stack of functions."""
+    return tuple(StackFrame(name, "image", "layer", world) for name in names)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("stack", "kind"),
+    [
+        ((SUPPLICANT, *frames("process_one_request", "TEECI_LoadSecureModule", "read")), "load"),
+        ((SUPPLICANT, *frames("process_one_request", "tee_supp_fs_process", "write", "svc")), "storage"),
+        ((SUPPLICANT, *frames("process_one_request", "tee_socket_process")), "socket"),
+        ((SUPPLICANT, *frames("ioctl")), "passing on"),
+        (frames("optee_smc_do_call_with_arg", "optee_rpc_cmd", "optee_supp_thrd_req"), "passing on"),
+        (frames("optee_smc_do_call_with_arg", "tee_shm_alloc_priv_buf"), "memory"),
+        (frames("optee_smc_do_call_with_arg", "optee_rpc_cmd", "optee_rpc_cmd_alloc_suppl"), "memory"),
+        (frames("optee_smc_do_call_with_arg"), ""),
+        (frames("tee_ioctl_shm_alloc", "tee_shm_free"), ""),
+        ((*frames("optee_rpc_cmd"), *frames("core", world="secure")), ""),
+    ],
+)
+def test_what_the_secure_world_asked_for_is_told_by_kind(stack: tuple[StackFrame, ...], kind: str) -> None:
+    assert request_of(stack) == kind
+    assert not kind or kind in REQUESTS
 
 
 def test_the_files_of_own_code_are_its_layers() -> None:

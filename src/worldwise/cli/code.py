@@ -19,7 +19,7 @@ from worldwise.cli.watched.tools import Session
 from worldwise.cli.what import Typed
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, REQUESTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -162,7 +162,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     )
     dearest = next(case for case in ready.cases if case.operation == ranked[0])
     explainer, explanation = _explained(run, dearest)
-    parts = [_parts(explainer, ready, ranked[:_MOST_REGIONS])] if code.manifest.kind == "ta" else []
+    parts = _parts(explainer, ready, ranked[:_MOST_REGIONS]) if code.manifest.kind == own_code.TA else []
     memory = memory_section(explainer, ready, [(name, _shown(code, name)) for name in ranked[:_MOST_LAYERS]])
     for section in (*parts, *_where(explanation, ranked[0]), memory):
         console.print()
@@ -277,20 +277,33 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
     ]
 
 
-def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> Section:
-    """Of the median call of each region, the part of each side of the border."""
+def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[Section]:
+    """Of the median call of each region, the part of each side of the border, and what OP-TEE asked Linux for."""
     manifest = ready.code.manifest
     rows = []
+    asked = {}
     for region in regions:
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
         warm = sorted(calls[1:], key=lambda one: one.instructions)
-        found = explainer.parts(warm[(len(warm) - 1) // 2])
+        middle = warm[(len(warm) - 1) // 2]
+        found = explainer.parts(middle)
+        if requests := explainer.requests(middle):
+            asked[region] = requests
         rows.append([region, *(f"{found[part]:,}" for part in PARTS)])
     notes = [
         "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
         "supplicant: the process, and Linux on its behalf."
     ]
-    return Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+    sections = [
+        Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+    ]
+    if asked:
+        kinds = [kind for kind in REQUESTS if any(one[kind] for one in asked.values())]
+        lines = [[region, *(f"{one[kind]:,}" for kind in kinds)] for region, one in asked.items()]
+        note = "of Linux and tee-supplicant, above; passing on: of requests to tee-supplicant, and of its answers."
+        title = "What OP-TEE asked Linux for in it, in instructions"
+        sections.append(Section(title, Table(["region", *kinds], lines, 1), [note]))
+    return sections
 
 
 def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[str]:
