@@ -12,7 +12,7 @@ import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.memory import ta_words
-from worldwise.cli.watched.annotating import annotated
+from worldwise.cli.watched.annotating import annotated, source_lines
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
@@ -181,6 +181,8 @@ def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator
     (most,) = [count for line, count, text in rows if "sum += i * i" in text]
     assert most >= 40 * 3
     assert any(text.strip().partition(": ")[2].startswith(("mul", "madd")) for line, _, text in rows if not line)
+    lines = source_lines(explainer, sample)
+    assert {sum(one.values()) for one in lines.values()} == {counts(made, "work")[1]}
     (bare,) = annotated(explainer, session, sample, "work", [tmp_path], False)
     assert "--source DIR" in " ".join(bare.notes)
     with pytest.raises(WorldwiseError, match="executes no function wrok"):

@@ -3,6 +3,7 @@
 
 import contextlib
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -36,6 +37,15 @@ def annotated(
     texts = {name: text for name in sources(found) if (text := _source(name, folders or [Path()]))}
     code = {number: _code(session.lab, one) for number, one in enumerate(found)} if instructions else None
     return annotated_sections(found, texts, code)
+
+
+def source_lines(explainer: Explainer, sample: Sample) -> dict[tuple[str, str], Counter[tuple[str, int]]]:
+    """The instructions of each line of source in a sample, by function and image."""
+    found: defaultdict[tuple[str, str], Counter[tuple[str, int]]] = defaultdict(Counter)
+    for one in annotate(explainer, sample, "*"):
+        for place, line in one.lines.items():
+            found[one.name, one.image][place] += line.instructions
+    return dict(found)
 
 
 def _source(name: str, folders: Sequence[Path]) -> list[str]:

@@ -15,7 +15,7 @@ from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
-from worldwise.cli.watched.annotating import annotated
+from worldwise.cli.watched.annotating import annotated, source_lines
 from worldwise.cli.watched.between import cases_between, differences, keep_folders
 from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
@@ -342,7 +342,7 @@ def _show(
     What stands on the first screen alone is gathered in `first`.
     """
     if call.form not in _DOCUMENTS:
-        _write(explanations[0], session, call.form, out)
+        _write(explanations[0], explainer, session, call, out)
         return
     parts = _taken_apart(explainer, call.measure, call.index)
     if call.first_alone:
@@ -355,8 +355,8 @@ def _show(
     out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 
-def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
-    match form:
+def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call, out: Output) -> None:
+    match call.form:
         case "json":
             out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
         case "folded":
@@ -364,7 +364,9 @@ def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
         case "speedscope":
             out.text(exports.speedscope(one.stacks, one.title))
         case "callgrind":
-            out.text(exports.callgrind(one.stacks, one.title))
+            # With --inline what was put into a function is a function of its own.
+            lines = {} if call.inline else source_lines(explainer, explainer.sample(one.measure, one.place, one.index))
+            out.text(exports.callgrind(one.stacks, one.title, lines))
         case "chrome":
             out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
         case "flame":
