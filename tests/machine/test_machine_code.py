@@ -367,7 +367,7 @@ def test_a_call_is_split_by_who_executes_it(
         parts = explainer.parts(calls[-1])
         assert sum(parts.values()) == calls[-1].instructions
         requests = explainer.requests(calls[-1])
-        assert set(requests) == ({"load", "memory", "passing on"} if region == "TEEC_OpenSession" else set())
+        assert set(requests) == ({"load", "memory", "passing on", "storage"} if region == "TEEC_OpenSession" else set())
         assert sum(requests.values()) <= parts["supplicant"] + parts["Linux"]
         assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
 
