@@ -3,7 +3,11 @@
 
 from pathlib import Path
 
+from worldwise.base.paths import GUEST
 from worldwise.lab.lab import Lab
+
+# What a user copies to his sources.
+HEADER = (GUEST / "own" / "worldwise.h").read_text(encoding="ascii")
 
 # `work` is called three times a start and calls nobody; `climb` calls itself; `jump` is left by longjmp; `last` ends
 # the program, and so does main by its return if there is no argument.
@@ -35,6 +39,45 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# Symbols as those of C++ and Rust; `fold` is in its callers, and so is `lone`, which has a symbol too.
+NAMED = """
+#include <stdio.h>
+int sound(int n) __asm__("_ZN3web4Ping5soundEi");
+int sign(int n) __asm__("_ZN4p2565ecdsa4sign17h1a2b3c4d5e6f7a8bE");
+__attribute__((always_inline)) static inline int fold(int n) { return n * n + 1; }
+int lone(int n) { return fold(n) ^ 3; }
+__attribute__((noinline)) int sound(int n) { return lone(n) * fold(n + 1); }
+__attribute__((noinline)) int sign(int n) { int sum = n; for (int i = 0; i < 9; i++) sum += sound(i); return sum; }
+int main(int argc, char **argv) { (void)argv; printf("%d\\n", sign(argc)); return 0; }
+"""
+# `pair` has two `work`; it reads the counter around each of them, and prints what that says.
+MARKED = """
+#include <stdint.h>
+#include <stdio.h>
+#include "worldwise.h"
+static inline uint64_t now(void) { uint64_t t; __asm__ volatile("isb\\n\\tmrs %0, cntvct_el0" : "=r"(t)); return t; }
+static volatile int sum;
+static inline void work(int turns)
+{
+	WORLDWISE_BEGIN("work");
+	for (int i = 0; i < turns; i++)
+		sum += i;
+	WORLDWISE_END("work");
+}
+int main(void)
+{
+	uint64_t taken[2];
+	WORLDWISE_BEGIN("a pair");
+	for (int i = 0; i < 2; i++) {
+		uint64_t begin = now();
+		work(5 + i);
+		taken[i] = now() - begin;
+	}
+	WORLDWISE_END("a pair");
+	printf("%d %d\\n", (int)taken[0], (int)taken[1]);
+	return 0;
+}
+"""
 CRASHES = '#include <stdio.h>\nint main(void) { puts("now it falls"); return *(volatile int *)8; }\n'
 SLEEPS = "#include <unistd.h>\nint main(void) { return (int)sleep(1); }\n"
 THREADS = """
@@ -53,6 +96,7 @@ int main(void)
 
 # `crypto_sign` calls `mix` and is interrupted by SysTick; `quiet` is not. It ends by semihosting.
 FIRMWARE = """
+#include "worldwise.h"
 typedef unsigned int word;
 extern word stack_top;
 void reset(void);
@@ -63,7 +107,14 @@ __attribute__((section(".vectors"), used)) static const void *const vectors[16] 
 };
 __attribute__((noinline)) word mix(word of) { for (word i = 0; i < 20; i++) of = of * 1664525 + i; return of; }
 __attribute__((noinline)) word quiet(word of) { for (volatile word i = 0; i < 10; i++) of ^= i; return of; }
-__attribute__((noinline)) word crypto_sign(word of) { for (word i = 0; i < 50; i++) of ^= mix(of + i); return of; }
+__attribute__((noinline)) word crypto_sign(word of)
+{
+	WORLDWISE_BEGIN("rounds");
+	for (word i = 0; i < 50; i++)
+		of ^= mix(of + i);
+	WORLDWISE_END("rounds");
+	return of;
+}
 __attribute__((noinline)) void done(void) { __asm__ volatile(""); }
 static void end(void)
 {
@@ -102,6 +153,7 @@ own_client: main.c
 #include <stdio.h>
 #include <tee_client_api.h>
 #include "own.h"
+#include "worldwise.h"
 int main(void)
 {
 	TEEC_Context context;
@@ -113,9 +165,11 @@ int main(void)
 		TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
 		return 1;
 	operation.params[0].value.a = 20;
+	WORLDWISE_BEGIN("twice");
 	for (int i = 0; i < 2; i++)
 		if (TEEC_InvokeCommand(&session, 3, &operation, &origin))
 			return 2;
+	WORLDWISE_END("twice");
 	if (TEEC_InvokeCommand(&session, 7, &operation, &origin))
 		return 3;
 	printf("%u\\n", operation.params[0].value.a);
@@ -125,6 +179,8 @@ int main(void)
 }
 """,
     "ta/Makefile": f"CFG_TEE_TA_LOG_LEVEL ?= 2\nBINARY = {UUID}\n-include $(TA_DEV_KIT_DIR)/mk/ta_dev_kit.mk\n",
+    "ta/worldwise.h": HEADER,
+    "host/worldwise.h": HEADER,
     "ta/sub.mk": "srcs-y += own_ta.c\n",
     "ta/own.h": "#define OWN_UUID { 0x5b9e0e40, 0x2636, 0x11e1, { 0xad, 0x9e, 0x00, 0x02, 0xa5, 0xd5, 0xc5, 0x1b } }\n",
     "ta/user_ta_header_defines.h": (
@@ -133,6 +189,9 @@ int main(void)
     ),
     "ta/own_ta.c": """
 #include <tee_internal_api.h>
+#include "worldwise.h"
+#define ROOM 2500
+#define PIECE 5000
 TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
 void TA_DestroyEntryPoint(void) { }
 TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
@@ -141,12 +200,24 @@ TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **
 	return TEE_SUCCESS;
 }
 void TA_CloseSessionEntryPoint(void *session) { (void)session; }
+__attribute__((noinline)) static TEE_Result take(uint32_t fill)
+{
+	volatile char room[ROOM];
+	void *piece = TEE_Malloc(PIECE, 0);
+	WORLDWISE_BEGIN("fill");
+	TEE_MemFill((void *)room, (uint8_t)fill, sizeof(room));
+	WORLDWISE_END("fill");
+	if (!piece)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	TEE_Free(piece);
+	return TEE_SUCCESS;
+}
 TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
 {
 	(void)session; (void)types;
 	for (uint32_t i = 0; i < command; i++)
 		params[0].value.a += i;
-	return TEE_SUCCESS;
+	return command == 7 ? take(params[0].value.a) : TEE_SUCCESS;
 }
 """,
 }
@@ -157,6 +228,7 @@ def compiled(lab: Lab, folder: Path, name: str, source: str, *flags: str) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     (folder / f"{name}.c").write_text(source)
+    (folder / "worldwise.h").write_text(HEADER)
     command = ["aarch64-linux-gnu-gcc", "-O2", "-g", *flags, "-o", f"/made/{name}", f"/made/{name}.c"]
     lab.run(command, binds=[(folder, "/made", "rw")], timeout=60)
     return folder / name
@@ -178,8 +250,19 @@ def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     (folder / "app.c").write_text(FIRMWARE)
+    (folder / "worldwise.h").write_text(HEADER)
     (folder / "app.ld").write_text(LINKED)
-    flags = ["-O2", "-g", f"-mcpu={core}", "-mthumb", "-ffreestanding", "-nostdlib", "-T", "/made/app.ld"]
+    flags = [
+        "-O2",
+        "-g",
+        "-fstack-usage",
+        f"-mcpu={core}",
+        "-mthumb",
+        "-ffreestanding",
+        "-nostdlib",
+        "-T",
+        "/made/app.ld",
+    ]
     lab.run(
         ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c"], binds=[(folder, "/made", "rw")], timeout=60
     )

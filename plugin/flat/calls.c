@@ -7,8 +7,10 @@
 
 #include "../worldwise/counts.h"
 #include "../worldwise/events.h"
+#include "../worldwise/labels.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
+#include "peak.h"
 #include "processor.h"
 
 #define MAX_FUNCTIONS 4096
@@ -31,11 +33,14 @@ struct call {
 	unsigned int exception;
 	uint32_t given[GIVEN];
 	uint64_t recursions;
+	uint64_t inner;    /* of a label: those that began within it and have not ended */
+	bool labelled;     /* from a label to another one */
 	uint64_t switches; /* of tasks, before it began */
 };
 
 static uint64_t functions[MAX_FUNCTIONS];
 static unsigned int functions_count;
+static bool has_labels;
 static uint64_t ends_at;
 static uint64_t limit;
 static struct call calls[MAX_NESTED];
@@ -44,6 +49,12 @@ static uint32_t last_id;
 static uint32_t ended;
 static uint64_t switches;
 static uint32_t process_stack; /* as the handler that runs began */
+
+bool calls_add_label(const char *value, bool ends)
+{
+	has_labels = true;
+	return labels_add(value, ends, false);
+}
 
 bool calls_add(uint64_t address)
 {
@@ -61,7 +72,7 @@ void calls_end_at(uint64_t function, uint64_t instructions)
 
 bool calls_are_passes(void)
 {
-	return functions_count;
+	return functions_count || has_labels;
 }
 
 bool calls_have_begun(void)
@@ -100,6 +111,8 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
 	nested++;
+	if (function)
+		peak_enter(call->sp, exception);
 }
 
 static void close_call(const char *how)
@@ -110,6 +123,10 @@ static void close_call(const char *how)
 	bool returned = *how == 'r';
 
 	counts_flush(call->id);
+	if (call->function) {
+		peak_leave();
+		peak_write_node();
+	}
 	record = record_new("pass");
 	record_number(record, "id", call->id);
 	record_number(record, "parent", nested > 1 ? calls[nested - 2].id : 0);
@@ -121,7 +138,8 @@ static void close_call(const char *how)
 	record_number(record, "instructions", counted - call->counted_before);
 	record_number(record, "lost", totals.lost - call->lost_before);
 	record_number(record, "depth", shadow.depth);
-	record_flag(record, "closed", !returned || (shadow.depth == call->depth - 1 && stack_node() == call->outside));
+	record_flag(record, "closed",
+		    !returned || call->labelled || (shadow.depth == call->depth - 1 && stack_node() == call->outside));
 	if (call->function) {
 		struct json_object *given = json_object_new_array();
 
@@ -132,6 +150,7 @@ static void close_call(const char *how)
 		record_number(record, "recursions", call->recursions);
 		record_value(record, "given", given);
 		record_number(record, "result", returned ? flat_processor_register(0) : 0);
+		peak_write(record);
 	}
 	record_number(record, "events", nested > 1 ? 0 : events_seen().written);
 	record_number(record, "events_dropped", nested > 1 ? 0 : events_seen().dropped);
@@ -144,6 +163,8 @@ void calls_begin(uint64_t pc)
 {
 	stack_begin(pc, pc);
 	scoreboard->active = 1;
+	peak_may_jump = true;
+	peak_begin();
 	open_call(0, pc, 0);
 	events_begin(last_id, calls[0].counted_before);
 }
@@ -182,8 +203,40 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 	shadow.frames[shadow.depth - 1].pass = last_id;
 }
 
+static void begin_labelled(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	for (size_t i = nested; i-- > 1;)
+		if (calls[i].function == function && calls[i].exception == exception) {
+			calls[i].recursions++;
+			calls[i].inner++;
+			return;
+		}
+	open_call(function, pc, exception);
+	calls[nested - 1].labelled = true;
+	/* It returns nowhere, and what it calls does not leave it. */
+	calls[nested - 1].back = 1;
+	calls[nested - 1].sp++;
+}
+
+static void end_labelled(unsigned int function, uint64_t pc, unsigned int exception)
+{
+	size_t found = nested;
+
+	while (found > 1 && (calls[found - 1].function != function || calls[found - 1].exception != exception))
+		found--;
+	if (found < 2)
+		return;
+	if (calls[found - 1].inner)
+		calls[found - 1].inner--;
+	else if (found < nested)
+		trace_give_up("a region ends where another one that began in it goes on", pc);
+	else
+		close_call("returned");
+}
+
 bool calls_look(uint64_t pc, unsigned int exception)
 {
+	const struct label *label;
 	size_t found;
 
 	while (nested > 1 && (found = returning(pc, exception))) {
@@ -195,6 +248,11 @@ bool calls_look(uint64_t pc, unsigned int exception)
 	for (unsigned int i = 0; i < functions_count; i++)
 		if (functions[i] == pc)
 			begin_call(i + 1, pc, exception);
+	label = has_labels ? labels_at(pc, false) : NULL;
+	if (label && label->ends)
+		end_labelled(label->call, pc, exception);
+	else if (label)
+		begin_labelled(label->call, pc, exception);
 	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
 }
 
@@ -202,10 +260,12 @@ void calls_exception(unsigned int from, unsigned int to)
 {
 	uint32_t now = flat_processor_process_stack();
 
-	if (!from)
+	if (!from) {
 		process_stack = now;
-	else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED)
+	} else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED) {
 		switches++;
+		peak_forget();
+	}
 }
 
 void calls_finish(void)

@@ -66,7 +66,7 @@ static void account(struct flat_block *block)
 	if (!passes_are_open() && !calls_have_begun())
 		return;
 	counts_add(stack_node(), &block->block, lost_depth);
-	if (followed.micro && !exception && !calls_are_passes())
+	if (followed.micro && !exception)
 		peak_add(block);
 }
 
@@ -365,7 +365,7 @@ static void on_block(unsigned int processor, void *data)
 	}
 	if (calls_are_passes())
 		look_for_calls(to);
-	else if (followed.micro && !exception)
+	if (followed.micro && !exception)
 		peak_look(to->block.pc);
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
 		flat_witness_look(passes_open(), to->block.pc);

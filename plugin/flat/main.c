@@ -7,6 +7,7 @@
  *   out=FILE           where records go
  *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
  *   call=ADDRESS       a microcontroller: the calls of the function there are passes; can be given again (mode stack)
+ *   label=N:ADDRESS, unlabel=N:ADDRESS   besides, passes of that number begin and end there
  *   until=ADDRESS      besides, the machine ends when the function there is called
  *   limit=N            or after N instructions
  *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs
@@ -132,6 +133,10 @@ static bool read_argument(const char *argument)
 	if (!strncmp(argument, "call=", 5)) {
 		followed.micro = true;
 		return read_number(argument + 5, &number) && calls_add(number);
+	}
+	if (!strncmp(argument, "label=", 6) || !strncmp(argument, "unlabel=", 8)) {
+		followed.micro = true;
+		return calls_add_label(strchr(argument, '=') + 1, *argument == 'u');
 	}
 	if (!strncmp(argument, "until=", 6))
 		return read_number(argument + 6, &until);

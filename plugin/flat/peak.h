@@ -15,6 +15,19 @@ struct json_object;
 
 /* A pass begins, with the stack pointer as it is when the next block begins. */
 void peak_begin(void);
+/*
+ * One begins within another one, at most as deep as PEAK_NESTED, with that stack pointer, and the innermost ends. In a
+ * handler (`apart`) nobody looks how deep it gets.
+ */
+#define PEAK_NESTED 64u
+void peak_enter(uint32_t stack_pointer, bool apart);
+void peak_leave(void);
+/* Another task runs on a stack of its own: of the passes that are open nobody knows how deep theirs gets. */
+void peak_forget(void);
+/* The program may have more than one stack: if the pointer is elsewhere than the instructions put it, peak_forget(). */
+extern bool peak_may_jump;
+/* Writes the node that peak_write() names. */
+void peak_write_node(void);
 
 /* The processor's stack pointer is to be asked for. */
 extern bool peak_is_unknown;

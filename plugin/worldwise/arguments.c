@@ -10,6 +10,7 @@
 
 #include "cycles.h"
 #include "functions.h"
+#include "labels.h"
 #include "trace.h"
 
 #define DEFAULT_EVENTS 200000
@@ -43,6 +44,11 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		{ "events", &arguments.max_events },
 		{ "passes", &arguments.passes },
 		{ "entry", &arguments.entry },
+		{ "ta-entry", &arguments.ta_entry },
+		{ "ta-word", &arguments.ta_word },
+		{ "ta-heap", &arguments.ta_heap },
+		{ "ta-heap-bytes", &arguments.ta_heap_bytes },
+		{ "ta-stack", &arguments.ta_stack },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -95,6 +101,10 @@ static bool read_argument(const char *argument)
 		return cycles_add_core(value);
 	if (is_key(argument, length, "call"))
 		return add_call(value);
+	if (is_key(argument, length, "label") || is_key(argument, length, "unlabel"))
+		return labels_add(value, *argument == 'u', false);
+	if (is_key(argument, length, "ta-label") || is_key(argument, length, "ta-unlabel"))
+		return labels_add(value, argument[3] == 'u', true);
 	return read_number(argument, length, value);
 }
 
@@ -112,7 +122,13 @@ void arguments_usage(void)
 		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
 		"  monitor=no            the machine has no EL3\n"
 		"  call=ADDRESS          the calls of the function there are regions; can be given again (mode stack)\n"
+		"  label=N:ADDRESS, unlabel=N:ADDRESS, ta-label=N:ADDRESS, ta-unlabel=N:ADDRESS\n"
+		"                        regions that begin and end there, numbered behind those of calls (mode "
+		"stack)\n"
 		"  entry=ADDRESS         where the program that has these functions begins\n"
+		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
+		"                        the TA whose stack and heap are looked at: its first instruction, as it was "
+		"linked\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
@@ -129,8 +145,9 @@ bool arguments_read(int count, char **texts)
 			return false;
 		}
 	}
-	if (arguments.calls_count && !(arguments.stack_mode && arguments.entry)) {
-		fprintf(stderr, "worldwise plugin: call=ADDRESS needs mode=stack and entry=ADDRESS\n");
+	arguments.watches = arguments.calls_count || labels_are_there();
+	if (arguments.watches && !(arguments.stack_mode && arguments.entry)) {
+		fprintf(stderr, "worldwise plugin: call= and label= need mode=stack and entry=ADDRESS\n");
 		return false;
 	}
 	return true;

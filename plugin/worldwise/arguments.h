@@ -17,8 +17,14 @@ struct arguments {
 	uint64_t max_events;     /* recorded of one outermost pass at most */
 	uint64_t passes;         /* of a mark that are followed; 0 for all */
 	uint64_t entry;          /* where the program whose calls are regions begins, in user space; 0 for none */
+	uint64_t ta_entry;       /* of the TA that is watched, as it was linked: its first instruction, */
+	uint64_t ta_word;        /* the word that is there, */
+	uint64_t ta_heap;        /* its heap; 0 if nobody knows where that is */
+	uint64_t ta_heap_bytes;  /* and how large; */
+	uint64_t ta_stack;       /* the bytes of its stack; 0 for no TA */
 	uint64_t *calls;         /* its functions whose calls are regions */
 	unsigned int calls_count;
+	bool watches; /* calls or labels (labels.h) are regions */
 };
 
 /* Does not change once arguments_read() has returned. */

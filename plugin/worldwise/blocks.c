@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "functions.h"
 #include "kinds.h"
+#include "labels.h"
 #include "processor.h"
 #include "tables.h"
 #include "trace.h"
@@ -103,10 +104,25 @@ static unsigned int call_at(uint64_t address)
 	return 0;
 }
 
+/* What an instruction of a block does to the stack pointer, which is `at` bytes off where it was at the begin. */
+static void read_stack(struct block *block, uint32_t word, int32_t *at)
+{
+	int32_t adds;
+	bool unknown;
+
+	if (block->moves_stack || !decode_moves_stack(word, &adds, &unknown))
+		return;
+	block->moves_stack = unknown;
+	*at += unknown ? 0 : adds;
+	if (*at < block->deepest)
+		block->deepest = *at;
+}
+
 /* Reads a block's code, and where in it a region begins. Returns its last instruction. */
 static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *translation)
 {
 	uint32_t word = 0;
+	int32_t stack = 0;
 
 	for (size_t i = 0; i < block->instructions; i++) {
 		uint8_t *bytes = block->code + INSTRUCTION_BYTES * i;
@@ -115,6 +131,8 @@ static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *tran
 		    INSTRUCTION_BYTES)
 			trace_give_up("an instruction of another size than four bytes", block->pc);
 		word = decode_word(bytes);
+		if (arguments.watches)
+			read_stack(block, word, &stack);
 		/* hint, isb, mrs */
 		if (decode_is_begin(word))
 			block->begins_at = block->pc + INSTRUCTION_BYTES * (uint64_t)(i + 2);
@@ -143,6 +161,7 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
 	block.call = call_at(block.pc);
+	block.label = labels_at(block.pc, false);
 	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);
 	g_free(block.code);

@@ -33,6 +33,9 @@ struct block {
 	enum vector_state vector;
 	enum hook hook;
 	unsigned int call;     /* 1 + the number of the function that begins here and whose calls are regions; else 0 */
+	bool label;            /* a region of the program begins or ends there: see labels.h */
+	int32_t deepest;       /* how far below where it is at the begin the stack pointer gets: 0 or less */
+	bool moves_stack;      /* it changes the stack pointer in a way that the code does not say */
 	bool enters;           /* begins where the program that has these functions begins */
 	bool reads;            /* is one mrs of the counter */
 	bool ends;             /* is one, and the mark at which a region ends follows it */

@@ -47,6 +47,62 @@ enum flow decode_flow(uint32_t word, uint64_t address, uint64_t *target)
 	return FLOW_PLAIN;
 }
 
+#define SP 31u
+#define BYTES_OF_W 2u /* as a power of two */
+
+static unsigned int source_of(uint32_t word)
+{
+	return word >> 5 & 31;
+}
+
+/* Loads and stores that write their base register back. */
+static bool is_writeback(uint32_t word, int32_t *adds)
+{
+	/* A register: LDR, STR and their like, of any size. */
+	if ((word & 0x3b200400u) == 0x38000400u) {
+		*adds = (int32_t)signed_field(word, 12, 9);
+		return true;
+	}
+	/* A pair: its field counts registers. */
+	if ((word & 0x3a800000u) == 0x28800000u) {
+		unsigned int size = word >> 30;
+		bool vector = word >> 26 & 1;
+
+		*adds = (int32_t)signed_field(word, 15, 7) * (1 << (BYTES_OF_W + (vector ? size : size >> 1)));
+		return true;
+	}
+	return false;
+}
+
+/* Arm ARM, C4.1: the instructions whose register 31 is the stack pointer. */
+bool decode_moves_stack(uint32_t word, int32_t *adds, bool *unknown)
+{
+	bool of_sp = source_of(word) == SP;
+	bool to_sp = (word & 31) == SP;
+
+	*adds = 0;
+	*unknown = false;
+	/* ADD and SUB of an immediate number. */
+	if ((word & 0xbf800000u) == 0x91000000u) {
+		int32_t number = (int32_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
+
+		*adds = word >> 30 & 1 ? -number : number;
+		*unknown = !of_sp;
+		return to_sp;
+	}
+	/* ADD and SUB of an extended register; AND, ORR and EOR of an immediate number. */
+	if ((word & 0xbfe00000u) == 0x8b200000u || ((word & 0x9f800000u) == 0x92000000u && word >> 29 != 7)) {
+		*unknown = true;
+		return to_sp;
+	}
+	/* Structures of vectors, which write back in ways that are rare. */
+	if ((word & 0xbe800000u) == 0x0c800000u) {
+		*unknown = true;
+		return of_sp;
+	}
+	return of_sp && is_writeback(word, adds);
+}
+
 bool decode_is_begin(uint32_t word)
 {
 	return word == HINT_BEGIN;

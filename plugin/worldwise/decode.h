@@ -28,6 +28,11 @@ enum flow decode_flow(uint32_t word, uint64_t address, uint64_t *target);
 bool decode_is_begin(uint32_t word);
 bool decode_is_end(uint32_t word);
 
+/*
+ * Whether an instruction changes the stack pointer by `adds` bytes, or in a way that its word does not say (`unknown`).
+ */
+bool decode_moves_stack(uint32_t word, int32_t *adds, bool *unknown);
+
 /* An mrs of the counter that the measured program reads: CNTVCT or PMCCNTR. */
 bool decode_reads_counter(uint32_t word);
 /* The x register an mrs writes: 0 to 31, the zero register. */

@@ -13,6 +13,7 @@
 #include "blocks.h"
 #include "counts.h"
 #include "cycles.h"
+#include "depth.h"
 #include "processor.h"
 #include "regions.h"
 #include "stack.h"
@@ -173,8 +174,10 @@ static void on_block(unsigned int processor, void *data)
 	}
 	cycles_begin_block();
 	regions_at(to);
-	if (arguments.calls_count && regions_are_open())
+	if (arguments.watches && regions_are_open())
 		regions_calls_at(to);
+	if (arguments.watches && regions_are_open())
+		depth_look(to);
 	previous = regions_are_open() ? to : NULL;
 	scoreboard->open = 1;
 }

@@ -7,6 +7,7 @@
 #include <qemu-plugin.h>
 
 #include "arguments.h"
+#include "blocks.h"
 #include "trace.h"
 
 #define FRAME_POINTER 29
@@ -58,7 +59,7 @@ void processor_start(void)
 	for (unsigned int i = 0; i <= 30; i++)
 		registers.x[i] = find_numbered(list, "x", i);
 	registers.cpsr = find_register(list, "cpsr");
-	if (arguments.calls_count) {
+	if (arguments.watches) {
 		registers.sp = find_register(list, "sp");
 		registers.tpidr = find_register(list, "TPIDR_EL0");
 	}
@@ -157,6 +158,24 @@ static bool read_two_words(uint64_t address, uint64_t words[2])
 		return false;
 	memcpy(words, scratch->data, 16);
 	return true;
+}
+
+uint64_t processor_first_written(uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		/* A page may be absent where its neighbour is not. */
+		uint64_t end = (from | (PAGE_BYTES - 1)) + 1;
+		size_t bytes = (size_t)((end < to ? end : to) - from);
+
+		g_byte_array_set_size(scratch, 0);
+		if (!qemu_plugin_read_memory_vaddr(from, scratch, bytes) || scratch->len < bytes)
+			return to;
+		for (size_t i = 0; i < bytes; i++)
+			if (scratch->data[i])
+				return from + i;
+		from += bytes;
+	}
+	return to;
 }
 
 size_t processor_unwind(uint64_t returns[MAX_UNWOUND])

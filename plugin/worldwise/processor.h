@@ -34,6 +34,9 @@ unsigned int processor_exception_class(void);
 /* Whether the current level's table of vectors has `address`. */
 bool processor_has_vector(uint64_t address);
 
+/* The lowest address of `from` to `to` - 1 that has a byte other than 0; `to` if none has, or it cannot be read. */
+uint64_t processor_first_written(uint64_t from, uint64_t to);
+
 /* Fills `returns` with where the functions in memory's frame records return to, innermost first. Returns how many. */
 size_t processor_unwind(uint64_t returns[MAX_UNWOUND]);
 

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "cycles.h"
+#include "depth.h"
 #include "events.h"
 #include "processor.h"
 #include "stack.h"
@@ -45,8 +46,10 @@ struct pass {
 	uint64_t back;       /* where it returns to, */
 	uint64_t sp;         /* with this stack pointer, */
 	uint64_t thread;     /* in this thread of the program */
+	uint64_t inner;      /* of a label: those that began within it and have not ended */
 	uint64_t recursions; /* calls of the same function within it, which are no passes of their own */
 	uint64_t given[CALL_ARGUMENTS];
+	bool labelled;        /* it goes from a label to another one: it is no function's, and returns nowhere */
 	struct node *outside; /* the node that it returns to */
 	const char *how;      /* it ended; NULL for a mark */
 	uint64_t result;
@@ -101,6 +104,7 @@ static bool begin_outermost(uint64_t pc)
 	tasks_forget();
 	threads_forget();
 	own_space = 0;
+	depth_forget();
 	running = context_of(processor_el(), processor_secure(), 0);
 	stack_begin(mark, pc);
 	scoreboard->active = 1;
@@ -127,6 +131,8 @@ static void begin_pass(uint64_t pc)
 			       .node = stack_node(),
 			       .lost_before = totals.lost };
 	pass->at = pass->counted_before - passes[0].counted_before;
+	if (arguments.watches)
+		depth_begin();
 	sampling_begin(&pass->sampling);
 	cycles_of_pass(&pass->sampling);
 	if (!nested) {
@@ -149,6 +155,8 @@ static void end_pass(void)
 				.closed = !arguments.stack_mode ||
 					  (shadow.depth == pass->depth && stack_node() == pass->node) };
 	nested--;
+	if (arguments.watches)
+		depth_end();
 	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
 	if (!nested) {
 		ended.events = events_seen();
@@ -174,6 +182,8 @@ static void write_ended(uint64_t end)
 	struct json_object *record;
 
 	node_write(ended.pass.node);
+	if (arguments.watches)
+		depth_write_nodes();
 	record = record_new("pass");
 	record_number(record, "id", ended.pass.id);
 	record_number(record, "parent", ended.pass.parent);
@@ -188,6 +198,8 @@ static void write_ended(uint64_t end)
 	record_flag(record, "closed", ended.closed);
 	if (ended.pass.call)
 		write_call(record, &ended.pass);
+	if (arguments.watches)
+		depth_write(record);
 	record_number(record, "events", ended.events.written);
 	record_number(record, "events_dropped", ended.events.dropped);
 	record_write(record);
@@ -214,7 +226,8 @@ static void end_call(const char *how)
 	pass->result = returned ? processor_x(0) : 0;
 	end_pass();
 	/* Its own frame is gone. */
-	ended.closed = !returned || (ended.depth == ended.pass.depth - 1 && stack_node() == ended.pass.outside);
+	ended.closed = !returned || ended.pass.labelled ||
+		       (ended.depth == ended.pass.depth - 1 && stack_node() == ended.pass.outside);
 	open_calls--;
 	write_ended(ended.pass.begin + ended.instructions);
 }
@@ -277,9 +290,82 @@ void regions_call(const struct block *to)
 	pass->back = processor_x(LINK);
 	pass->sp = processor_sp();
 	pass->thread = thread;
+	depth_of_call(pass->sp);
 	pass->outside = shadow.frames[shadow.depth - 1].outside;
 	for (unsigned int i = 0; i < CALL_ARGUMENTS; i++)
 		pass->given[i] = processor_x(i);
+}
+
+static void begin_labelled(unsigned int call, uint64_t pc, bool in_ta)
+{
+	/* In the TA it is the thread that called it. */
+	uint64_t thread = in_ta ? passes[nested - 1].thread : processor_thread();
+	uint64_t sp = processor_sp();
+	struct pass *pass;
+
+	for (size_t i = nested; i-- > 0 && passes[i].call;) {
+		if (passes[i].thread != thread) {
+			trace_give_up("two threads of the program are in regions at the same time", pc);
+			return;
+		}
+		if (passes[i].call == call) {
+			passes[i].recursions++;
+			passes[i].inner++;
+			return;
+		}
+	}
+	if (nested == MAX_NESTED) {
+		trace_give_up("calls that are regions stand in one another too deeply", pc);
+		return;
+	}
+	mark = pc;
+	begin_pass(pc);
+	open_calls++;
+	pass = &passes[nested - 1];
+	pass->begin = passes[0].begin + pass->at;
+	pass->call = call;
+	pass->labelled = true;
+	/* What it calls begins with the same stack pointer and does not leave it. */
+	pass->sp = sp + 1;
+	pass->thread = thread;
+	if (!in_ta)
+		depth_of_call(sp);
+}
+
+static void end_labelled(unsigned int call, uint64_t pc)
+{
+	size_t found = nested;
+
+	while (found > 0 && passes[found - 1].call && passes[found - 1].call != call)
+		found--;
+	if (!found || !passes[found - 1].call)
+		return;
+	if (passes[found - 1].inner)
+		passes[found - 1].inner--;
+	else if (found < nested)
+		trace_give_up("a region ends where another one that began in it goes on", pc);
+	else
+		end_call("returned");
+}
+
+void regions_label(const struct block *to)
+{
+	bool in_ta = running->secure && !running->el;
+	const struct label *label = NULL;
+	uint64_t bias;
+
+	if (in_ta && depth_knows_ta(&bias))
+		label = labels_at(to->pc - bias, true);
+	else if (!in_ta && in_own_program())
+		label = labels_at(to->pc, false);
+	if (!label)
+		return;
+	if (!in_ta)
+		leave_calls(processor_thread());
+	if (label->ends)
+		end_labelled(label->call, to->pc);
+	else
+		begin_labelled(label->call, to->pc, in_ta);
 }
 
 /* The program ends, or one thread of it: no call of it returns any more. */

@@ -6,7 +6,7 @@
  * and `isb; mrs Xt, counter; hint #97`. The instructions from the first mrs (inclusive) to the second (exclusive) are
  * the region's: under icount as many as the difference of the two readings, which are recorded beside the count.
  *
- * Besides, the calls of some functions are regions (call=ADDRESS): of a program that has no marks, and runs between two.
+ * Besides, the calls of some functions are regions (call=ADDRESS): of a program that has no marks, and runs between two. And labels are (labels.h), in that program and in the TA.
  */
 #ifndef WORLDWISE_REGIONS_H
 #define WORLDWISE_REGIONS_H
@@ -17,6 +17,8 @@
 
 #include "blocks.h"
 #include "counts.h"
+#include "labels.h"
+#include "stack.h"
 
 void regions_start(void);
 
@@ -50,6 +52,7 @@ static inline void regions_at(const struct block *to)
 
 /* The rest of regions_calls_at(). */
 void regions_call(const struct block *to);
+void regions_label(const struct block *to);
 void regions_look_for_return(struct block *to);
 void regions_enter(void);
 
@@ -65,6 +68,8 @@ static inline void regions_calls_at(struct block *to)
 		regions_enter();
 	if (to->call)
 		regions_call(to);
+	if (to->label || (labels_are_in_ta() && running->secure && !running->el))
+		regions_label(to);
 }
 
 /* How many passes have begun. */

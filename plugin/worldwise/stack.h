@@ -19,6 +19,7 @@ struct frame {
 	enum node_kind kind;
 	unsigned int to_el; /* of an exception */
 	const struct context *context;
+	uint64_t sp;   /* the stack pointer at its first instruction, where depth.c watches; else 0 */
 	uint32_t pass; /* of a call that is a region: the pass that began on this frame last; else 0 */
 	bool passed;   /* EL3 went on into the other world: nothing of EL3 is above */
 };

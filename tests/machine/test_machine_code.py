@@ -11,11 +11,15 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.memory import ta_words
+from worldwise.cli.watched.annotating import annotated, source_lines
+from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
+from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
@@ -87,10 +91,13 @@ def test_the_sums_are_the_counter(made: Ready) -> None:
 def test_single_steps_of_a_debugger_are_the_witness(
     made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
 ) -> None:
-    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions."""
+    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions, and no
+    stack pointer is lower than the region's.
+    """
     manifest = made.code.manifest
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
     steps: list[int] = []
+    depths: list[int] = []
 
     def steer(debugger: GdbStub) -> None:
         debugger.run_to(manifest.regions["work"].address)
@@ -98,6 +105,7 @@ def test_single_steps_of_a_debugger_are_the_witness(
         number = 0
         while (debugger.register(PC), debugger.register(SP)) != (back, stack):
             debugger.step()
+            depths.append(stack - debugger.register(SP))
             number += 1
         steps.append(number)
 
@@ -105,6 +113,8 @@ def test_single_steps_of_a_debugger_are_the_witness(
     (tmp_path / RECORDS).touch()
     emulator.steered(machine, ("/bin/fetch",), tmp_path, None, steer)
     assert steps == counts(made, "work")[:1]
+    calls, _ = calls_of(made.counted.trace, manifest.addresses, manifest.regions["work"])
+    assert {one.stack for one in calls} == {max(depths)}
 
 
 def test_the_records_are_those_of_a_case(made: Ready, tmp_path: Path) -> None:
@@ -138,6 +148,47 @@ def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator:
     assert rest
 
 
+def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """`climb` calls itself nine deep, each time with a frame of the same size."""
+    manifest = made.code.manifest
+    case = next(one for one in made.cases if one.operation == "climb")
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    peak = explainer.explain(explainer.sample("call", "region")).peak
+    assert peak and peak.bytes == sum(size for _, size in peak.path) > 0
+    assert {frame.function.partition(".")[0] for frame, _ in peak.path} == {"climb"}
+    assert len({size for _, size in peak.path}) <= 2
+
+
+def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """The line of the loop's sum has most of it; without the source there are numbers of lines alone."""
+    manifest = made.code.manifest
+    case = next(one for one in made.cases if one.operation == "work")
+    write_records(case, made.code, made.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    sample, session = explainer.sample("call", "region"), Session(load_rules(), fresh=False)
+    (section,) = annotated(explainer, session, sample, "work", [made.code.origin.parent], True)
+    assert section.table
+    rows = [(line, int(count.replace(",", "") or 0), text) for line, count, _, text in section.table.rows]
+    assert sum(count for line, count, _ in rows if line) == counts(made, "work")[1]
+    assert sum(count for line, count, _ in rows if not line) == counts(made, "work")[1]
+    (most,) = [count for line, count, text in rows if "sum += i * i" in text]
+    assert most >= 40 * 3
+    assert any(text.strip().partition(": ")[2].startswith(("mul", "madd")) for line, _, text in rows if not line)
+    lines = source_lines(explainer, sample)
+    assert {sum(one.values()) for one in lines.values()} == {counts(made, "work")[1]}
+    (bare,) = annotated(explainer, session, sample, "work", [tmp_path], False)
+    assert "--source DIR" in " ".join(bare.notes)
+    with pytest.raises(WorldwiseError, match="executes no function wrok"):
+        annotated(explainer, session, sample, "wrok", [], False)
+
+
 def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """Static or stripped: without symbols from its first instruction on."""
     static = own_codes.compiled(lab, tmp_path / "a", "whole", own_codes.PROGRAM, "-static")
@@ -148,6 +199,103 @@ def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageSto
     bare = prepare(Wanted(stripped, lives=2), images, emulator, note)
     assert list(bare.code.manifest.regions) == ["entry"]
     assert all(one > other for one, other in zip(counts(bare, "entry"), counts(whole, "main"), strict=True))
+
+
+def test_functions_of_cpp_and_rust_have_their_sources_names(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """In regions, in the names of cases, and where explain says who executed what."""
+    program = own_codes.compiled(lab, tmp_path, "named", own_codes.NAMED)
+    ready = prepare(Wanted(program, (), ("web::*", "p256::ecdsa::sign"), 2), images, Emulator(lab, note), note)
+    assert {name: one.function for name, one in ready.code.manifest.regions.items()} == {
+        "p256--ecdsa--sign": "p256::ecdsa::sign",
+        "web--Ping--sound": "web::Ping::sound",
+    }
+    case = next(one for one in ready.cases if one.operation == "p256--ecdsa--sign")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    space = Counter(emulator, images).space(
+        machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT), ready.code.manifest.mapped
+    )
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explanation = explainer.explain(explainer.sample("call", "region"))
+    assert set(explanation.functions) == {("p256::ecdsa::sign", "named"), ("web::Ping::sound(int)", "named")}
+
+
+def test_marks_in_the_code_are_regions(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Without --region they are all that is measured; the program's own counter is the witness."""
+    program = own_codes.compiled(lab, tmp_path, "marked", own_codes.MARKED)
+    ready = prepare(Wanted(program, lives=2), images, Emulator(lab, note), note)
+    assert {name: one.calls for name, one in ready.code.manifest.regions.items()} == {"a-pair": 2, "work": 4}
+    own = [int(one) for one in ready.counted.output.split()[:2]]
+    # Besides: the first reading, the branch of the begin, the hint of the end, the barrier of the second reading.
+    assert [one + 4 for one in counts(ready, "work")[:2]] == own
+    assert counts(ready, "a-pair")[0] > sum(own)
+    one = prepare(Wanted(program, (), ("work",), 2), images, Emulator(lab, note), note)
+    assert list(one.code.manifest.regions) == ["work"]
+    assert counts(one, "work") == counts(ready, "work")
+
+
+MICRO = ("m0", "m3", "m4", "m7", "m23", "m33", "m55")
+COMPILERS = (
+    "aarch64-linux-gnu-gcc -std=c99",
+    *(f"arm-none-eabi-gcc -std=c99 -mthumb -mcpu=cortex-{core}" for core in MICRO),
+    "arm-none-eabi-g++ -std=c++11 -mthumb -mcpu=cortex-m4",
+    "arm-none-eabi-gcc -std=c99 -marm -march=armv7-a",
+)
+
+
+def test_the_header_of_marks_is_for_c_and_cpp_and_every_core(lab: Lab, tmp_path: Path) -> None:
+    """Without a warning; each mark is one hint, at the address that its section says."""
+    tmp_path.chmod(0o777)
+    (tmp_path / "worldwise.h").write_text(own_codes.HEADER)
+    (tmp_path / "a.c").write_text(
+        '#include "worldwise.h"\nint f(int n) { WORLDWISE_BEGIN("f"); n *= 3; WORLDWISE_END("f"); return n; }\n'
+        "int main(void) { return f(2); }\n"
+    )
+    (tmp_path / "a.cpp").write_text((tmp_path / "a.c").read_text())
+    lines = []
+    for number, compiler in enumerate(COMPILERS):
+        file = "a.cpp" if "g++" in compiler else "a.c"
+        warns = "-O2 -fno-inline -Wall -Wextra -Wpedantic -Werror -nostdlib -Wl,--entry=main"
+        lines.append(f"{compiler} {warns} -o /made/{number} /made/{file}")
+    lab.run(["sh", "-ec", "\n".join(lines)], binds=[(tmp_path, "/made", "rw")], timeout=120)
+    for number, compiler in enumerate(COMPILERS):
+        content = (tmp_path / str(number)).read_bytes()
+        marks, table = ask(content, ("marks",), ("table",), what=compiler)
+        words = []
+        for address, _, name in marks:
+            at, offset, _ = next(one for one in table.code if one[0] <= address < one[0] + one[2])
+            words.append(content[offset + address - at :][:4])
+            assert name == "f"
+        assert [ends for _, ends, _ in marks] == [False, True], compiler
+        if "aarch64" in compiler:
+            assert words == [bytes.fromhex("5f2c03d5"), bytes.fromhex("7f2c03d5")]
+        elif compiler.endswith(("m0", "m23")):
+            assert [word[:2] for word in words] == [b"\xe0\xbf", b"\xf0\xbf"]
+        elif "-marm" in compiler:
+            assert words == [bytes.fromhex("62f020e3"), bytes.fromhex("63f020e3")]
+        else:
+            assert words == [bytes.fromhex("aff36280"), bytes.fromhex("aff36380")]
+
+
+@pytest.mark.parametrize(
+    ("region", "said"),
+    [
+        ("fold", ("the compiler put fold into", "has no address", "lone")),
+        ("lone", ("did not call lone.", "The compiler put lone into web::Ping::sound.")),
+        ("web::Pong", ("neither strange nor a library", "the nearest names: web::Ping::sound")),
+    ],
+)
+def test_a_region_that_misses_the_work_says_why(
+    lab: Lab, images: ImageStore, tmp_path: Path, region: str, said: tuple[str, ...]
+) -> None:
+    """With the functions that a function was put into, or the nearest names."""
+    program = own_codes.compiled(lab, tmp_path, "strange", own_codes.NAMED)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare(Wanted(program, (), (region,), 2), images, Emulator(lab, note), note)
+    told = f"{caught.value.message[0].upper()}{caught.value.message[1:]} {caught.value.hint}"
+    assert [one for one in said if one.lower() not in told.lower()] == [], told
 
 
 @pytest.mark.parametrize(
@@ -192,7 +340,12 @@ def test_each_command_of_a_ta_is_a_region(called: Ready) -> None:
         "TEEC_InvokeCommand.3": 4,
         "TEEC_InvokeCommand.7": 2,
         "TEEC_OpenSession": 2,
+        "fill": 2,
+        "twice": 2,
     }
+    # What stands in the client holds both calls; what stands in the TA is within one.
+    assert counts(called, "twice")[1] > sum(counts(called, "TEEC_InvokeCommand.3")[2:])
+    assert 2500 / 16 < counts(called, "fill")[1] < counts(called, "TEEC_InvokeCommand.7")[1]
     first = counts(called, "TEEC_InvokeCommand.3")
     assert first[0] > first[1]
 
@@ -213,7 +366,36 @@ def test_a_call_is_split_by_who_executes_it(
         calls, _ = calls_of(called.counted.trace, manifest.addresses, manifest.regions[region])
         parts = explainer.parts(calls[-1])
         assert sum(parts.values()) == calls[-1].instructions
+        requests = explainer.requests(calls[-1])
+        assert set(requests) == ({"load", "memory", "passing on", "storage"} if region == "TEEC_OpenSession" else set())
+        assert sum(requests.values()) <= parts["supplicant"] + parts["Linux"]
         assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
+
+
+def test_the_sizes_of_a_ta_are_the_least_that_do(
+    lab: Lab, images: ImageStore, called: Ready, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Built with them it answers as before; with sixteen bytes of heap less it does not."""
+    case = next(one for one in called.cases if one.operation == "TEEC_InvokeCommand.7")
+    write_records(case, called.code, called.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, called.code.manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), OWN_PROCESS)
+    words = " ".join(ta_words(explainer, called))
+    assert "and it is 2,048." in words and "and it is 32,768." in words
+    assert "take" in words
+    found = re.search("TA_STACK_SIZE: ([0-9,]+) is .* TA_DATA_SIZE: ([0-9,]+) is", words)
+    assert found, words
+    stack, heap = (int(one.replace(",", "")) for one in found.groups())
+    assert 2500 - 2048 < stack < 2048 and 5000 < heap < 8000
+    header = own_codes.APPLICATION["ta/user_ta_header_defines.h"]
+    for size, status in ((heap, 0), (heap - 16, 3)):
+        text = header.replace("2048", str(stack)).replace("32768", str(size))
+        folder = tmp_path / str(size)
+        built = application(*own_codes.application(folder, ta__user_ta_header_defines_dot_h=text), None, images)
+        again = prepare(Wanted(Path(built.name), lives=2, application=built), images, Emulator(lab, note), note)
+        assert {one.status for one in again.counted.lives} == {status}
 
 
 def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:
@@ -272,21 +454,27 @@ def flashed(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFacto
     """Firmware with an interrupt that comes now and then, on a Cortex-M4."""
     elf = own_codes.firmware(lab, tmp_path_factory.mktemp("firmware"))
     return prepare_firmware(
-        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet")), images, Emulator(lab, note), note
+        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet", "rounds")), images, Emulator(lab, note), note
     )
 
 
 def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
     """Nested ones too; one that is called once has the call of a second power-on, the same."""
     manifest = flashed.code.manifest
+    # What the compiler says of each function: app.c:26:6:crypto_sign, its bytes, static.
+    lines = next(flashed.code.origin.parent.glob("*.su")).read_text().splitlines()
+    usage = {line.split("\t")[0].rpartition(":")[2]: int(line.split("\t")[1]) for line in lines}
     assert {name: region.calls for name, region in manifest.regions.items()} == {
         "crypto_sign": 2,
         "mix": 100,
         "quiet": 2,
+        "rounds": 2,
     }
     assert any("quiet is called once at each power-on" in one for one in manifest.notes)
     inner = sum(counts(flashed, "mix")[:50])
     assert inner < counts(flashed, "crypto_sign")[0]
+    calls, _ = calls_of(flashed.counted.trace, manifest.addresses, manifest.regions["crypto_sign"])
+    assert {one.stack for one in calls} == {usage["crypto_sign"] + usage["mix"]}
 
 
 def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_path: Path) -> None:
@@ -304,16 +492,23 @@ def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_pa
             # An interrupt came before it.
             lines.pop()
     assert len(lines) == flashed.counted.lives[0].end
+    (functions,) = ask(folder / own_code.FIRMWARE_ELF, ("named_functions",))
+    handler = next(range(start, start + size) for name, start, size in functions if name == "tick")
     for region in ("crypto_sign", "mix", "quiet"):
-        assert counts(flashed, region) == list(by_log(lines, flashed.code.manifest.regions[region].address))
+        assert counts(flashed, region) == list(by_log(lines, flashed.code.manifest.regions[region].address, handler))
+    (mark,) = flashed.code.manifest.marks
+    begins, ends = ([at for at, pc in enumerate(lines) if pc in where] for where in (mark.begins, mark.ends))
+    assert counts(flashed, "rounds") == [end - begin for begin, end in zip(begins, ends, strict=True)]
 
 
-def by_log(lines: list[int], entry: int) -> Iterator[int]:
-    """The instructions of each call of a function, by the addresses that QEMU logged: it returns behind its call."""
+def by_log(lines: list[int], entry: int, handler: range) -> Iterator[int]:
+    """The instructions of each call of a function, by the addresses that QEMU logged: it returns behind its call, which
+    an interrupt may follow.
+    """
     for number, address in enumerate(lines):
         if address == entry:
             # A BL has four bytes.
-            back = lines[number - 1] + 4
+            back = next(pc for pc in reversed(lines[:number]) if pc not in handler) + 4
             yield lines.index(back, number) - number
 
 

@@ -74,6 +74,7 @@ def test_a_board_is_explained(board: str, watcher: Watcher) -> None:
         assert each.facts["main", "program"].code_bytes > 0
     # The call with the input of the painted one: to the byte, whose lowest word was written.
     assert first.peak is not None
+    assert first.peak.painted is not None
     assert first.peak.written == first.peak.painted <= first.peak.bytes
     assert first.peak.bytes - first.peak.painted < 8
     assert sum(size for _, size in first.peak.path) == first.peak.bytes

@@ -160,3 +160,14 @@ def test_a_chrome_trace_has_a_named_lane_for_each_world_and_a_nanosecond_for_eac
 def test_a_slice_that_cannot_be_is_refused(begin: int, end: int) -> None:
     with pytest.raises(ValueError, match="slice x in EL3"):
         Slice("EL3", "x", begin, end)
+
+
+def test_callgrind_has_the_lines_of_a_functions_own_instructions() -> None:
+    """Its own file first, then those of what was put into it; what no line has stands at line 0."""
+    work = StackFrame("work", "mine", "mine", "normal")
+    sources = {("work", "mine"): {("a.c", 3): 40, ("a.c", 5): 4, ("b.h", 7): 6, ("", 0): 2}}
+    text = callgrind({(work,): 52}, "it", sources)
+    assert "\nfl=(2) a.c\nfn=(1) work\n3 40\n5 4\nfi=(3) b.h\n7 6\nfe=(2) a.c\n0 2\n" in text
+    # Lines that have more than the function are another's.
+    assert "\nfl=(1) ???\nfn=(1) work\n0 49\n" in callgrind({(work,): 49}, "it", sources)
+    assert callgrind({(work,): 49}, "it", {}) == callgrind({(work,): 49}, "it")

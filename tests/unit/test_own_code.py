@@ -2,7 +2,9 @@
 """Own code: what is asked of it, the files that it becomes, and how its regions are read."""
 
 import json
+import shutil
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,18 +12,20 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, part_of, with_images
+from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
-from worldwise.lab.lab import open_lab
+from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
+from worldwise.machine.symbols.mangled import demangler, plain
 from worldwise.machine.symbols.said import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
 from worldwise.run.code.counting import Life, _mapped, calls_of, require_good
-from worldwise.run.code.order import Wanted, archive, check_glob, check_package, matches
+from worldwise.run.code.naming import functions_of, inlined_words, is_asked, matches, nearest
+from worldwise.run.code.order import Wanted, archive, check_glob, check_package
 from worldwise.run.code.prepare import case_names
 
 MANIFEST = {
@@ -40,12 +44,16 @@ MANIFEST = {
 # --- what is asked ---
 
 
-@pytest.mark.parametrize("pattern", ["crypto_sign", "EVP_DigestSign*", "_ZN3foo3barEv", "a.b$c", "[ab]?"])
+@pytest.mark.parametrize(
+    "pattern", ["crypto_sign", "EVP_DigestSign*", "_ZN3foo3barEv", "a.b$c", "[ab]?", "foo::bar(int&)", "<A as B<C>>::f"]
+)
 def test_a_function_or_a_pattern_is_taken(pattern: str) -> None:
     check_glob(pattern)
 
 
-@pytest.mark.parametrize("pattern", ["", "a b", "a,call=0x0", "a'b", "../x", "a\nb", "x" * 201, "-e;rm", "a/b"])
+@pytest.mark.parametrize(
+    "pattern", ["", "a'b", "../x", "a\nb", "x" * 201, "-e;rm", "a/b", "a\tb", "a\x1b[1m", 'a"b', "a`b`", "a|b", "a\\b"]
+)
 def test_another_text_is_no_function(pattern: str) -> None:
     """Nothing that another option, a path or a shell could take for its own."""
     with pytest.raises(WorldwiseError, match="neither a function's name nor a pattern"):
@@ -88,6 +96,79 @@ def test_a_name_and_arguments_are_checked(tmp_path: Path) -> None:
 def test_patterns_match_as_in_a_shell() -> None:
     assert matches("EVP_DigestSignInit", ["EVP_DigestSign*"])
     assert not matches("EVP_DigestVerify", ["EVP_DigestSign*"])
+
+
+# Symbols of C++ and of both of Rust's ways, with what c++filt says of them.
+SYMBOLS = {
+    "_ZN3web4Ping5soundEi": "web::Ping::sound(int)",
+    "_ZN3web4Ping5soundEl": "web::Ping::sound(long)",
+    "_ZN4p2565ecdsa4sign17h1a2b3c4d5e6f7a8bE": "p256::ecdsa::sign",
+    "_RNvCs1234_7mycrate3foo": "mycrate::foo",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("web::Ping::sound(int) const", "web::Ping::sound"),
+        ("(anonymous namespace)::f(void (*)(int))", "(anonymous namespace)::f"),
+        ("int web::twice<int>(int) [clone .isra.0]", "web::twice<int>"),
+        ("web::Ping::operator()(int)", "web::Ping::operator()"),
+        ("web::Ping::operator new(unsigned long)", "web::Ping::operator new"),
+        ("web::f()::{lambda(int)#1}::operator()(int) const", "web::f()::{lambda(int)#1}::operator()"),
+        ("<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
+        ("<fn(u8) -> u8 as core::ops::FnOnce>::call", "<fn(u8) -> u8 as core::ops::FnOnce>::call"),
+        ("work", "work"),
+    ],
+)
+def test_a_demangled_name_is_shown_without_its_parameters(name: str, short: str) -> None:
+    assert plain(name) == short
+
+
+def test_functions_of_cpp_and_rust_are_found_by_any_of_their_names() -> None:
+    """By the source's with and without parameters, and by the linker's; and shown as in the source."""
+    rows = [(symbol, "mine", 16 * at) for at, symbol in enumerate([*SYMBOLS, "work.constprop.0"], 1)]
+    functions = functions_of(rows, lambda symbols: {one: SYMBOLS[one] for one in symbols if one in SYMBOLS})
+    assert [one.name for one in functions] == [
+        *("web::Ping::sound", "web::Ping::sound", "p256::ecdsa::sign", "mycrate::foo", "work")
+    ]
+    for pattern, addresses in (
+        ("web::Ping::sound", [16, 32]),
+        ("web::Ping::sound(int)", [16]),
+        ("_ZN3web4Ping5soundEl", [32]),
+        ("p256::*", [48]),
+        ("mycrate::foo", [64]),
+        ("work", [80]),
+        ("work.constprop.0", [80]),
+    ):
+        assert [one.address for one in functions if is_asked(one, [pattern])] == addresses
+    assert nearest("soud", functions) == ["web::Ping::sound"]
+    assert nearest("mycrate::fo", functions) == ["mycrate::foo"]
+
+
+def test_the_labs_tool_reads_symbols_of_both_languages(lab_if_there: Lab) -> None:
+    """One that it does not know, and one that is no symbol at all, stay as they are."""
+    assert demangler(lab_if_there)([*SYMBOLS, "main", "_Zno", "_ZN3\nfoo"]) == SYMBOLS
+
+
+INLINED = """
+__attribute__((always_inline)) static inline int fold(int n) { return n * n + 1; }
+int twice(int n) { return fold(n) + fold(n + 1); }
+int once(int n) { return fold(n) - 1; }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_a_function_within_others_is_told_with_them(tmp_path: Path) -> None:
+    """By its debug information; without, and for another name, nothing is said."""
+    (tmp_path / "a.c").write_text(INLINED)
+    for flag, name in (("-g", "with"), ("-g0", "without")):
+        subprocess.run(["cc", "-O2", flag, "-c", "-o", tmp_path / name, tmp_path / "a.c"], check=True)
+    contents = {name: (tmp_path / name).read_bytes() for name in ("without", "with")}
+    assert inlined_words("fo*d", contents, lambda _: {}) == "the compiler put fold into once, twice"
+    assert inlined_words("twice", contents, lambda _: {}) == ""
+    assert inlined_words("fold", {"without": contents["without"]}, lambda _: {}) == ""
+    assert inlined_words("fold", {"no file": b"none"}, lambda _: {}) == ""
 
 
 # --- what it becomes ---
@@ -276,6 +357,34 @@ def test_each_instruction_of_a_call_has_a_side(image: str, world: str, part: str
     assert part_of((frame,)) == part
     task = StackFrame("[task: tee-supplicant]", "linux", "other processes", "normal")
     assert part_of((task, frame)) == "supplicant"
+
+
+SUPPLICANT = StackFrame("[task: tee-supplicant]", "linux", "other processes", "normal")
+
+
+def frames(*names: str, world: str = "normal") -> tuple[StackFrame, ...]:
+    """A stack of functions."""
+    return tuple(StackFrame(name, "image", "layer", world) for name in names)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("stack", "kind"),
+    [
+        ((SUPPLICANT, *frames("process_one_request", "TEECI_LoadSecureModule", "read")), "load"),
+        ((SUPPLICANT, *frames("process_one_request", "tee_supp_fs_process", "write", "svc")), "storage"),
+        ((SUPPLICANT, *frames("process_one_request", "tee_socket_process")), "socket"),
+        ((SUPPLICANT, *frames("ioctl")), "passing on"),
+        (frames("optee_smc_do_call_with_arg", "optee_rpc_cmd", "optee_supp_thrd_req"), "passing on"),
+        (frames("optee_smc_do_call_with_arg", "tee_shm_alloc_priv_buf"), "memory"),
+        (frames("optee_smc_do_call_with_arg", "optee_rpc_cmd", "optee_rpc_cmd_alloc_suppl"), "memory"),
+        (frames("optee_smc_do_call_with_arg"), ""),
+        (frames("tee_ioctl_shm_alloc", "tee_shm_free"), ""),
+        ((*frames("optee_rpc_cmd"), *frames("core", world="secure")), ""),
+    ],
+)
+def test_what_the_secure_world_asked_for_is_told_by_kind(stack: tuple[StackFrame, ...], kind: str) -> None:
+    assert request_of(stack) == kind
+    assert not kind or kind in REQUESTS
 
 
 def test_the_files_of_own_code_are_its_layers() -> None:

@@ -10,6 +10,7 @@ import click
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.memory import memory_section, ta_words
 from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
@@ -18,7 +19,7 @@ from worldwise.cli.watched.tools import Session
 from worldwise.cli.what import Typed
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, REQUESTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -39,6 +40,8 @@ from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
 _MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
+# Characters of a function's name in a table.
+_MOST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     print_prose(console, _began(ready, first, rest), "bold")
     if words:
         print_prose(console, f"{words[0].upper()}{words[1:]}.")
-    rows = [_row(region, totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
+    rows = [_row(_shown(code, region), totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
     left = len(ranked) - _MOST_REGIONS
     notes = [f"({left} more regions in the report)"] if left > 0 else []
     notes.append("share: of all instructions of all starts. A region inside another counts in both.")
@@ -172,12 +175,18 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     )
     dearest = next(case for case in ready.cases if case.operation == ranked[0])
     explainer, explanation = _explained(run, dearest)
-    parts = [_parts(explainer, ready, ranked[:_MOST_REGIONS])] if code.manifest.kind == "ta" else []
-    for section in (*parts, *_where(explanation, ranked[0])):
+    parts = _parts(explainer, ready, ranked[:_MOST_REGIONS]) if code.manifest.kind == own_code.TA else []
+    memory = memory_section(explainer, ready, [(name, _shown(code, name)) for name in ranked[:_MOST_LAYERS]])
+    for section in (*parts, *_where(explanation, ranked[0]), memory):
         console.print()
         print_section(section, console)
     console.print()
-    for line in (*_missed(explainer, ready, ranked), *code.manifest.notes[:_MOST_NOTES], *_unentered(ready)):
+    for line in (
+        *ta_words(explainer, ready),
+        *_missed(explainer, ready, ranked),
+        *code.manifest.notes[:_MOST_NOTES],
+        *_unentered(ready),
+    ):
         print_prose(console, line)
     console.print()
     for line in (
@@ -188,6 +197,21 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
         # On one line, to be copied.
         console.print(line, soft_wrap=True, markup=False)
     return 1 if run.state == "failed" else 0
+
+
+def _shown(code: Code, region: str) -> str:
+    """How a region is called in a table: by its function's name, which a case's name cannot have in C++ and Rust."""
+    regions = code.manifest.regions
+    name = regions[region].function
+    if regions[region].command is not None or name == region:
+        return region
+    same = sum(other.function == name for other in regions.values()) > 1
+    return f"{_short(name)} ({region})" if same else _short(name)
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for figures in its line."""
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME // 2 - 1]}...{name[2 - _MOST_NAME // 2 :]}"
 
 
 def _executed(ready: Ready, region: Region) -> int:
@@ -256,27 +280,43 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
             "Its functions",
             Table(
                 ["function (file)", "instr", "%"],
-                [cells(f"{name} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
+                [
+                    cells(f"{_short(name)} ({image})", share.self)
+                    for (name, image), share in functions[:_MOST_FUNCTIONS]
+                ],
                 1,
             ),
         ),
     ]
 
 
-def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> Section:
-    """Of the median call of each region, the part of each side of the border."""
+def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[Section]:
+    """Of the median call of each region, the part of each side of the border, and what OP-TEE asked Linux for."""
     manifest = ready.code.manifest
     rows = []
+    asked = {}
     for region in regions:
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
         warm = sorted(calls[1:], key=lambda one: one.instructions)
-        found = explainer.parts(warm[(len(warm) - 1) // 2])
+        middle = warm[(len(warm) - 1) // 2]
+        found = explainer.parts(middle)
+        if requests := explainer.requests(middle):
+            asked[region] = requests
         rows.append([region, *(f"{found[part]:,}" for part in PARTS)])
     notes = [
         "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
         "supplicant: the process, and Linux on its behalf."
     ]
-    return Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+    sections = [
+        Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+    ]
+    if asked:
+        kinds = [kind for kind in REQUESTS if any(one[kind] for one in asked.values())]
+        lines = [[region, *(f"{one[kind]:,}" for kind in kinds)] for region, one in asked.items()]
+        note = "of Linux and tee-supplicant, above; passing on: of requests to tee-supplicant, and of its answers."
+        title = "What OP-TEE asked Linux for in it, in instructions"
+        sections.append(Section(title, Table(["region", *kinds], lines, 1), [note]))
+    return sections
 
 
 def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[str]:

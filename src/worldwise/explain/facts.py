@@ -65,18 +65,19 @@ def together(facts: Iterable[Facts]) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class PeakStack:
-    """The deepest stack of a call on a microcontroller, without the frames of interrupts.
+    """The deepest stack of a call, without the frames of interrupts.
 
     Attributes:
         bytes: from the call of the operation to the lowest value of the stack pointer.
         path: the functions on the way to it, the outermost first, each with the bytes of its own frame.
         written: from the call to the lowest store, if the plugin looked at stores.
-        painted: what the program found by painting its stack, in a call outside the samples with the input of call 0.
+        painted: what the program found by painting its stack, in a call outside the samples with the input of call 0;
+            None for a program that does not paint.
         like_painted: whether this call has the same input.
     """
 
     bytes: int
     path: Sequence[tuple[StackFrame, int]]
-    written: int | None
-    painted: int
-    like_painted: bool
+    written: int | None = None
+    painted: int | None = None
+    like_painted: bool = False

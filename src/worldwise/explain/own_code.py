@@ -4,11 +4,15 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.machine.symbols.own import LAUNCHER
+from worldwise.records.models import Sample
 from worldwise.records.trace_records import Pass
 
 # Images that the rules of the repository's own machines know, and that are the same here.
@@ -20,6 +24,28 @@ _SUPPLICANT = "[task: tee-supplicant]"
 # The parts of a call of a TA. Of libteec alone what is in that file; the C library is the client's.
 CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED = "client", "libteec", "Linux", "monitor", "core", "TA"
 SUPPLICANT = "supplicant"
+# What OP-TEE asks Linux for in a call, by a function on the stack that serves it: tee-supplicant's, and the driver's.
+LOAD, STORAGE, RPMB, SOCKET, MEMORY = "load", "storage", "RPMB", "socket", "memory"
+PLUGIN, PROFILE, PASSING = "plugin", "profile", "passing on"
+REQUESTS = (LOAD, STORAGE, RPMB, SOCKET, MEMORY, PLUGIN, PROFILE, PASSING)
+_SERVED_BY = {
+    "TEECI_LoadSecureModule": LOAD,
+    "try_load_secure_module": LOAD,
+    "tee_supp_fs_process": STORAGE,
+    "rpmb_process_request": RPMB,
+    "tee_socket_process": SOCKET,
+    "plugin_process": PLUGIN,
+    "prof_process": PROFILE,
+    "optee_rpc_cmd_alloc_suppl": MEMORY,
+    "optee_rpc_cmd_free_suppl": MEMORY,
+    "tee_shm_alloc_priv_buf": MEMORY,
+    "tee_shm_free": MEMORY,
+    "handle_rpc_supp_cmd": PASSING,
+    "optee_rpc_cmd": PASSING,
+    "optee_supp_thrd_req": PASSING,
+}
+# Of the client itself these are no request of the secure world: a shared memory of its own.
+_ASKED_BY = ("optee_rpc_cmd", "optee_smc_do_call_with_arg")
 FIRMWARE, INTERRUPTS = "firmware", "interrupts"
 PARTS = (CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED, SUPPLICANT)
 # A region that holds less of what was executed around its calls is likely not what somebody meant.
@@ -46,6 +72,18 @@ def part_of(stack: tuple[StackFrame, ...]) -> str:
     if leaf.image.startswith("linux"):
         return KERNEL
     return LIBTEEC if leaf.image == LIBTEEC else CLIENT
+
+
+def request_of(stack: tuple[StackFrame, ...]) -> str:
+    """Which of REQUESTS the last function of a stack serves, of a call of a TA; empty if it serves none."""
+    if stack[-1].world != "normal":
+        return ""
+    names = [frame.function for frame in stack if frame.world == "normal"]
+    in_supplicant = _SUPPLICANT in names
+    if not in_supplicant and not any(name in _ASKED_BY for name in names):
+        return ""
+    kinds = [_SERVED_BY[name] for name in names if name in _SERVED_BY]
+    return next((kind for kind in kinds if kind != PASSING), PASSING if kinds or in_supplicant else "")
 
 
 class OwnExplainer(Explainer):
@@ -79,11 +117,42 @@ class OwnExplainer(Explainer):
             return StackFrame(_NAMELESS, image, self.rules.layer(image, "", _NAMELESS), level.world)
         return found
 
+    def explain(self, sample: Sample) -> Explanation:
+        """The owners of one sample's instructions, and the peak of its stack."""
+        regions = self.regions(sample)
+        return super().explain(sample).with_peak(self.peak(regions[0]) if len(regions) == 1 else None)
+
+    def peak(self, of: Pass) -> PeakStack | None:
+        """The deepest stack of a call, from its own frame on; None if nobody knows it."""
+        return None if of.stack is None else self._peak(of.stack, of.stack_frame, of.stack_pc, of.stack_path)
+
+    def ta_peak(self, of: Pass) -> PeakStack | None:
+        """The deepest stack of the TA in a call, from where the TA was entered; None if nobody knows it."""
+        return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
+
+    def _peak(self, size: int, number: int, pc: int, path: Sequence[int]) -> PeakStack:
+        way: list[StackFrame] = []
+        address = pc
+        while number in self.trace.frames and len(way) < len(path):
+            frame = self.trace.frames[number]
+            way.append(self._frame(frame.context, address))
+            number, address = frame.parent, frame.site
+        own = [after - before for before, after in pairwise([*path, size])]
+        return PeakStack(size, list(zip(way[::-1], own[len(own) - len(way) :], strict=True)))
+
     def parts(self, of: Pass) -> Counter[str]:
         """The instructions of a call of a TA, by PARTS."""
         found: Counter[str] = Counter()
         for stack, count in self.stacks(of).items():
             found[part_of(stack)] += count
+        return found
+
+    def requests(self, of: Pass) -> Counter[str]:
+        """The instructions of Linux and of tee-supplicant in a call of a TA for what OP-TEE asked, by REQUESTS."""
+        found: Counter[str] = Counter()
+        for stack, count in self.stacks(of).items():
+            if kind := request_of(stack):
+                found[kind] += count
         return found
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:

@@ -261,6 +261,10 @@ class Explainer:
         }
         return [(image, source, self.rules.rule(image, source, function)) for image, source in sorted(found)]
 
+    def level(self, context: int) -> Level:
+        """Where code of a context of the trace runs."""
+        return self._contexts[context]
+
     def agreement(self) -> Agreement:
         """Compare the plugin's callers with the frame records in memory, at every moment the plugin sampled."""
         return Witnesses(self.space, self._contexts).agreement(self.trace.witnesses, self._named)

@@ -7,7 +7,7 @@ what starts it (`find`, `count`), and `code.json`, which says what it is and whe
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,6 +30,9 @@ FIRMWARE_ELF = "firmware.elf"
 _MOST_MANIFEST = 4 * 2**20
 _MOST_FILE = 512 * 2**20
 _FORMAT = 1
+
+# No function is there: the addresses that stand for marks, by their number, begin here.
+MARKED = 2**62
 
 _Address = Annotated[int, Field(ge=0, lt=2**64)]
 _Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9+.=_-]{0,199}$")]
@@ -66,6 +69,21 @@ class Mapped(_Part):
     path: str
 
 
+class Mark(_Part):
+    """A region that goes from marks in the code to others: guest/own/worldwise.h.
+
+    Attributes:
+        name: as the code has it.
+        of_ta: the code is the TA's: its addresses are as it was linked.
+        begins, ends: where the region begins and ends.
+    """
+
+    name: str
+    of_ta: bool
+    begins: list[_Address]
+    ends: list[_Address]
+
+
 class CodeManifest(_Part):
     """`code.json`.
 
@@ -78,6 +96,8 @@ class CodeManifest(_Part):
         entry: where it begins in user space.
         addresses: the functions that were asked for, in order, as the plugin is given them.
         regions: those of them that were called, by their names in cases.
+        marks: those that were asked for, in the order of their pseudo-addresses from MARKED on, which stand for them in
+            `addresses` and `regions`.
         mapped: where it lies in memory.
         notes: what a reader of the figures must know.
     """
@@ -91,6 +111,7 @@ class CodeManifest(_Part):
     addresses: list[_Address]
     regions: dict[_Name, Region]
     mapped: list[Mapped]
+    marks: list[Mark] = []
     notes: list[str] = []
 
 
@@ -121,6 +142,21 @@ class Code:
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
         return listing_digest(self.files)
+
+
+def labels_of(addresses: Sequence[int], marks: Sequence[Mark]) -> tuple[str, ...]:
+    """The plugin's arguments for marks, whose numbers are those of their pseudo-addresses."""
+    found = []
+    for place, mark in enumerate(marks):
+        number = addresses.index(MARKED + place) + 1
+        for key, where in (("label", mark.begins), ("unlabel", mark.ends)):
+            found += [f"{'ta-' if mark.of_ta else ''}{key}={number}:{address:#x}" for address in where]
+    return tuple(found)
+
+
+def functions_in(addresses: Sequence[int]) -> tuple[int, ...]:
+    """Those of the addresses of regions that are functions'."""
+    return tuple(address for address in addresses if address < MARKED)
 
 
 def case_name(name: str) -> str:

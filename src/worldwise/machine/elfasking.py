@@ -69,6 +69,9 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
     "interpreted": TypeAdapter(bool),
     "loaded_bytes": TypeAdapter(_Number),
+    "marks": TypeAdapter(list[tuple[_Number, bool, _Text]]),
+    "memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number]),
+    "ta_memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number, _Number]),
     "symbol_address": TypeAdapter(_Number | None),
     "function_code": TypeAdapter(tuple[_Number, Annotated[str, Field(pattern="^[0-9a-f]*$")]] | None),
     "places": TypeAdapter(list[tuple[_Number, _Number, _Text]]),
@@ -76,6 +79,7 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "debugged": TypeAdapter(bool),
     "address_name": TypeAdapter(_Text),
     "variable": TypeAdapter(tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None),
+    "inlined_into": TypeAdapter(list[tuple[_Text, _Text]]),
     "frames": TypeAdapter(list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]]),
     "table": TypeAdapter(ReadElf),
 }

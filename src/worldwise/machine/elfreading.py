@@ -25,7 +25,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+from worldwise.machine.symbols import debugged as debug_information
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
+from worldwise.machine.symbols.taken import marks, memory, ta_memory
 
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")
@@ -264,6 +266,11 @@ def _text(die: DIE, name: str) -> str:
     return value.value.decode("utf-8", "replace") if value else ""
 
 
+def inlined_into(file: File, pattern: str) -> list[list[str]]:
+    """Functions of a name or shell pattern that stand within others: each with the function it was put into."""
+    return debug_information.inlined_into(file.named, pattern)
+
+
 def frames(file: File) -> list[list[Any]]:
     """The table .debug_frame: of each function its address, its bytes, and its rows or what is wrong with them.
 
@@ -489,12 +496,15 @@ QUESTIONS: Mapping[str, Callable[..., Any]] = {
             named_functions,
             interpreted,
             loaded_bytes,
+            memory,
+            ta_memory,
+            marks,
             symbol_address,
             function_code,
             places,
             build_id,
         ),
-        *(debugged, address_name, variable, frames, table),
+        *(debugged, address_name, variable, inlined_into, frames, table),
     )
 }
 

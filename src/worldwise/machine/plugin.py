@@ -21,6 +21,7 @@ class Plugin:
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
         cores: the tables of cores whose models run with it, for its argument `core`.
         calls: where functions begin whose calls are regions, for its argument `call`.
+        labels: further arguments, as plugin/worldwise/labels.h has them.
     """
 
     file: Path
@@ -28,6 +29,7 @@ class Plugin:
     functions: Path | None = None
     cores: tuple[Path, ...] = ()
     calls: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""
@@ -37,7 +39,7 @@ class Plugin:
         given = [f"{key}={value}" for key, value in arguments.items()]
         given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
         given += [f"call={address:#x}" for address in self.calls]
-        return ",".join(["/plugin/worldwise.so", *given])
+        return ",".join(["/plugin/worldwise.so", *given, *self.labels])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""
@@ -98,7 +100,8 @@ class FlatPlugin(Plugin):
         if self.functions:
             arguments["functions"] = "/plugin/functions"
         calls = [f"call={address:#x}" for address in self.calls]
-        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items()), *calls])
+        given = [f"{key}={value}" for key, value in arguments.items()]
+        return ",".join(["/plugin/flat.so", *given, *calls, *self.labels])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""

@@ -167,10 +167,13 @@ class Pass(RecordModel):
             around it ended.
         recursions: how often the function called itself within it, which is no pass.
         given, result: the registers x0 to x3 at its entry, and x0 at its return.
-        stack: of a microcontroller, how many bytes deep the stack pointer got below where it was at the begin.
+        stack: of a microcontroller and of own code, how many bytes deep the stack pointer got below where it was at the
+            begin.
         stack_frame, stack_pc: the frame on which it did, and the block.
         stack_path: how deep it was as each frame on the way was pushed.
         stack_written: how deep the lowest store was, if the plugin looked.
+        ta_stack, ta_frame, ta_pc, ta_path: the same of the TA's stack, below where it was when the TA was entered.
+        ta_heap: how many bytes of the TA's heap, from its end, were ever taken.
     """
 
     type: Literal["pass"]
@@ -197,6 +200,11 @@ class Pass(RecordModel):
     stack_pc: Address = 0
     stack_path: Annotated[list[int], Field(default_factory=list)]
     stack_written: Count = 0
+    ta_stack: Count | None = None
+    ta_frame: Count = 0
+    ta_pc: Address = 0
+    ta_path: Annotated[list[int], Field(default_factory=list)]
+    ta_heap: Count = 0
 
 
 class TraceEnd(RecordModel):

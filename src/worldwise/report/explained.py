@@ -231,9 +231,11 @@ def _peak_section(peak: PeakStack) -> Section:
     for frame, size in peak.path:
         below += size
         rows.append([str(frame), f"{size:,}", f"{below:,}"])
-    notes: list[str] = [
-        f"{peak.bytes:,} bytes by the stack pointer; {peak.painted:,} by painting, with the input of call 0."
-    ]
+    table = Table(["function (image)", "own bytes", "deep"], rows, 1)
+    if peak.painted is None:
+        notes = [f"{peak.bytes:,} bytes by the stack pointer, from the call's first instruction on."]
+        return Section("Deepest stack", table, notes)
+    notes = [f"{peak.bytes:,} bytes by the stack pointer; {peak.painted:,} by painting, with the input of call 0."]
     if peak.written is not None:
         notes.append(
             f"The lowest store is {peak.written:,} bytes deep: {peak.bytes - peak.written:,} bytes at the lower end "
@@ -245,7 +247,7 @@ def _peak_section(peak: PeakStack) -> Section:
         notes.append(Prose("Painting cannot see what is reserved and never written; `--witness` looks at the stores."))
     elif peak.bytes != peak.painted:
         notes.append(Prose("This call has other input than the painted one: `--index 0` has the same."))
-    return Section("Deepest stack", Table(["function (image)", "own bytes", "deep"], rows, 1), notes)
+    return Section("Deepest stack", table, notes)
 
 
 def _unknown_notes(explanation: Explanation) -> list[str]:
@@ -418,8 +420,7 @@ def _facts_json(explanation: Explanation, function: str, image: str) -> dict[str
 def _peak_json(peak: PeakStack) -> dict[str, Any]:
     return {
         "bytes": peak.bytes,
-        "painted": peak.painted,
-        "like_painted": peak.like_painted,
+        **({} if peak.painted is None else {"painted": peak.painted, "like_painted": peak.like_painted}),
         **({} if peak.written is None else {"written": peak.written}),
         "path": [{"function": frame.function, "image": frame.image, "bytes": size} for frame, size in peak.path],
     }

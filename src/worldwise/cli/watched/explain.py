@@ -15,6 +15,7 @@ from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
+from worldwise.cli.watched.annotating import annotated, source_lines
 from worldwise.cli.watched.between import cases_between, differences, keep_folders
 from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
@@ -36,6 +37,7 @@ _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "c
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
+_DOCUMENTS_WORDS = " and ".join(_DOCUMENTS)
 _MORE = "All tables: the same command with --full."
 # Functions of a table, unless --top says.
 _TOP = 15
@@ -62,6 +64,9 @@ class _Call:
     full: bool
     path: bool
     inline: bool
+    annotate: str | None
+    instructions: bool
+    sources: tuple[Path, ...]
     why: str | None
     witness: bool
     slow_down: bool
@@ -102,7 +107,7 @@ class _First:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "Look closer": ("index", "path", "inline", "why"),
+    "Look closer": ("index", "path", "inline", "annotate", "instructions", "sources", "why"),
     "Whether a secret decides": ("vary",),
     "Check the tool": ("witness", "slow_down"),
     "Also": ("samples", "warmup", "fresh", "runs", "locked"),
@@ -136,6 +141,18 @@ _RARE = {
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
 @click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
+@click.option(
+    "--annotate", metavar="FUNCTION", help="Print the source of this function with the count of each line, and stop."
+)
+@click.option("--instructions", is_flag=True, help="With --annotate: below each line its instructions.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="With --annotate: a folder that has the source.  [default: the current one]",
+)
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
 @click.option(
     "--witness",
@@ -195,6 +212,10 @@ def explain(**typed: Any) -> int:
             call.what, call.vary, call.directories, call.functions, call.slow_down, call.form, call.output, more
         )
         return 0
+    if call.annotate and (call.diff or call.why or call.slow_down or call.form not in _DOCUMENTS):
+        raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {_DOCUMENTS_WORDS}")
+    if (call.instructions or call.sources) and not call.annotate:
+        raise click.UsageError("--instructions and --source are for --annotate")
     rules = load_rules()
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:
@@ -216,6 +237,12 @@ def explain(**typed: Any) -> int:
             explainer = session.explainer(case, run)
             if call.why:
                 _print_why(explainer, call.why, out.console)
+                continue
+            if call.annotate:
+                for name, places in measures_of(case, call.measure).items():
+                    sample = explainer.sample(name, call.place or outermost(places), call.index)
+                    how = call.annotate, call.sources, call.instructions
+                    out.show(annotated(explainer, session, sample, *how), call.form)
                 continue
             explanations = _explanations(explainer, call)
             if before:
@@ -316,7 +343,7 @@ def _show(
     What stands on the first screen alone is gathered in `first`.
     """
     if call.form not in _DOCUMENTS:
-        _write(explanations[0], session, call.form, out)
+        _write(explanations[0], explainer, session, call, out)
         return
     parts = _taken_apart(explainer, call.measure, call.index)
     if call.first_alone:
@@ -329,8 +356,8 @@ def _show(
     out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 
-def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
-    match form:
+def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call, out: Output) -> None:
+    match call.form:
         case "json":
             out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
         case "folded":
@@ -338,7 +365,9 @@ def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
         case "speedscope":
             out.text(exports.speedscope(one.stacks, one.title))
         case "callgrind":
-            out.text(exports.callgrind(one.stacks, one.title))
+            # With --inline what was put into a function is a function of its own.
+            lines = {} if call.inline else source_lines(explainer, explainer.sample(one.measure, one.place, one.index))
+            out.text(exports.callgrind(one.stacks, one.title, lines))
         case "chrome":
             out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
         case "flame":

@@ -10,7 +10,9 @@ from worldwise.lab.sandbox.lending import scratch
 # The content of an ELF file with debug information, and lines of addresses in hexadecimal: what addr2line prints.
 Addr2line = Callable[[bytes, str], str]
 # For each address: itself, then for each function it is in, the innermost first, two lines: name, and file with line.
-OPTIONS = ("--addresses", "--functions", "--inlines")
+OPTIONS = ("--addresses", "--functions", "--inlines", "--demangle")
+# The file of an address that debug information does not know.
+_NOWHERE = "??"
 # Before the name by which the C library calls a function of its own: __GI_memcpy is memcpy.
 _OWN_CALLS = "__GI_"
 PROGRAM = "aarch64-linux-gnu-addr2line"
@@ -67,6 +69,26 @@ class Inlines:
         if [address for address, _ in chains] != wanted:
             raise WorldwiseError(f"{self._image}: its debug information cannot be read: addr2line lost the thread")
         self._known.update(chains)
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+        return self._content
+
+    def lines(self, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
+        """The source file and line of each of many link-time addresses. Raises WorldwiseError if that fails."""
+        wanted = sorted(set(addresses))
+        unknown = dict.fromkeys(wanted, ("", 0))
+        if self._run is None or not wanted:
+            return unknown
+        chains = parse_frames(self._run(self._content, "".join(f"{address:#x}\n" for address in wanted)))
+        for address, frames in chains:
+            if address in unknown and frames:
+                # The innermost: what was put into a function stands at its own source.
+                file, _, line = frames[-1][1].partition(" (discriminator")[0].rpartition(":")
+                if line.isascii() and line.isdigit() and file != _NOWHERE:
+                    unknown[address] = (file, int(line))
+        return unknown
 
     def chain(self, address: int) -> list[str]:
         """Names of the functions inlined at an address that was read, outermost first."""

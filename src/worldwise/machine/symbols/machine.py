@@ -23,6 +23,7 @@ from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
 from worldwise.machine.symbols.inlined import ARM_PROGRAM, Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
+from worldwise.machine.symbols.mangled import Demangle, demangler
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.space import AddressSpace, Level
@@ -45,8 +46,8 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     cache = emulator.lab.cache / "symbols"
     debug = images.get(debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
-    tool = addr2line(emulator.lab)
-    tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
+    tools = addr2line(emulator.lab), demangler(emulator.lab)
+    tables = {name: SymbolTable.from_elf(path, name, cache, None, *tools) for name, path in secure.items()}
     monitor, core = tables.pop("bl31"), tables.pop("tee")
     # While a TA runs, all of OP-TEE's core that is mapped are the vectors through which it is entered, elsewhere.
     start, end = (core.address(name) for name in ("thread_excp_vect", "thread_excp_vect_end"))
@@ -56,7 +57,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
         space.map(context, *table.bounds, 0, table)
     map_kernel(space, said)
     files = initramfs_files(machine.files["initramfs.cpio"])
-    _map_processes(space, Programs(said, files, debug, cache, tool))
+    _map_processes(space, Programs(said, files, debug, cache, *tools))
     return space
 
 
@@ -66,9 +67,9 @@ def program_space(emulator: Emulator, machine: Machine, process: str, said: Path
     `said` is what a machine with the same kernel says of itself; without it the kernel is unknown, as all else is.
     `explain` has the program's layers apart, for which the models of cores have no need.
     """
-    cache, tool = emulator.lab.cache / "symbols", addr2line(emulator.lab)
+    cache, tools = emulator.lab.cache / "symbols", (addr2line(emulator.lab), demangler(emulator.lab))
     name = "program" if said else "linux-bench"
-    table = SymbolTable.from_elf(machine.symbols["program"], name, cache, None, tool)
+    table = SymbolTable.from_elf(machine.symbols["program"], name, cache, None, *tools)
     space = AddressSpace()
     space.map(Level("normal", 0, process), *table.bounds, 0, table)
     if said:
@@ -82,8 +83,8 @@ def flat_space(emulator: Emulator, machine: Machine, process: str, said: Path | 
     `said` is what a machine with the latter's kernel says of itself.
     """
     cache = emulator.lab.cache / "symbols"
-    tool = addr2line(emulator.lab, ARM_PROGRAM)
-    tables = [SymbolTable.from_elf(path, name, cache, None, tool) for name, path in _flat_programs(machine)]
+    tools = addr2line(emulator.lab, ARM_PROGRAM), demangler(emulator.lab)
+    tables = [SymbolTable.from_elf(path, name, cache, None, *tools) for name, path in _flat_programs(machine)]
     space = AddressSpace()
     for table in tables:
         space.map(Level("normal", 0, process), *table.bounds, 0, table)
@@ -123,6 +124,7 @@ class Programs:
     debug: Path
     cache: Path
     tool: Addr2line
+    demangle: Demangle
     made: dict[tuple[str, bytes], SymbolTable] = field(default_factory=dict)
 
     def table(self, path: str) -> SymbolTable | None:
@@ -136,7 +138,7 @@ class Programs:
         if (name, content) not in self.made:
             apart = self.debug / f"{build_id(content, name, self.cache)}.debug"
             extra = apart if apart.exists() else None
-            self.made[name, content] = SymbolTable.from_elf(content, name, self.cache, extra, self.tool)
+            self.made[name, content] = SymbolTable.from_elf(content, name, self.cache, extra, self.tool, self.demangle)
         return self.made[name, content]
 
 

@@ -10,6 +10,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.inlined import addr2line
 from worldwise.machine.symbols.machine import Programs, debug_symbols, map_kernel
+from worldwise.machine.symbols.mangled import demangler
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 
@@ -22,7 +23,8 @@ OWN_PROCESS = "(own)"
 def own_programs(emulator: Emulator, images: ImageStore, files: Mapping[str, bytes], said: Path) -> Programs:
     """The tables of what the program executes, from its files; `said` is what a machine with that kernel says."""
     debug = images.get(debug_symbols()).directory
-    return Programs(said, files, debug, emulator.lab.cache / "symbols", addr2line(emulator.lab))
+    lab = emulator.lab
+    return Programs(said, files, debug, lab.cache / "symbols", addr2line(lab), demangler(lab))
 
 
 def own_space(machine: Machine, programs: Programs, mapped: Sequence[Mapped], process: str) -> AddressSpace:

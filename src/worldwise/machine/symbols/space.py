@@ -135,6 +135,10 @@ class AddressSpace:
         mapping = self._mapping(context, pc)
         return mapping.table.image if mapping else ""
 
+    def place(self, context: Level, pc: int) -> Place | None:
+        """What is mapped at an address; None if nothing is."""
+        return self._mapping(context, pc)
+
     def contexts(self) -> list[Level]:
         """All contexts with something mapped."""
         return sorted(self._mappings)

@@ -12,6 +12,7 @@ from worldwise.machine.elfasking import content_of
 from worldwise.machine.symbols.elf import PAGE, read_cached
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
 from worldwise.machine.symbols.inlined import Addr2line, Inlines
+from worldwise.machine.symbols.mangled import Demangle
 from worldwise.machine.symbols.names import Function, known_names
 
 # Instructions that must agree before an image counts as found, and how many times as many as at any other place.
@@ -91,6 +92,7 @@ class SymbolTable:
         cache: Path,
         debug: Path | bytes | None = None,
         addr2line: Addr2line | None = None,
+        demangle: Demangle | None = None,
     ) -> "SymbolTable":
         """From an ELF file and, where its symbols are apart, the file that has them.
 
@@ -100,13 +102,18 @@ class SymbolTable:
             cache: folder in which what was read is kept for the next time.
             debug: the file with the symbols and the debug information, if `elf` is stripped.
             addr2line: the tool that says what was inlined; without it nothing was.
+            demangle: the tool that reads the symbols of C++ and Rust; without it they are the names.
 
         Raises WorldwiseError if a file is not there or no ELF file.
         """
         what = f"the symbols of {image}"
         content, extra = content_of(elf, what), content_of(debug, what) if debug is not None else b""
         read, debugged = read_cached(content, extra, image, cache)
-        functions = [Function(name, start, size, read.sources[source]) for name, start, size, source in read.functions]
+        known = demangle(name for name, *_ in read.functions) if demangle else {}
+        functions = [
+            Function(known.get(name, name), start, size, read.sources[source])
+            for name, start, size, source in read.functions
+        ]
         return cls(
             image,
             [*functions, *known_names(read.build_id)],
@@ -155,6 +162,18 @@ class SymbolTable:
         """
         if self._inlines is not None:
             self._inlines.read(addresses)
+
+    def lines(self, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
+        """The source file and line of each of many link-time addresses; an empty name and 0 where nobody can say.
+
+        Raises WorldwiseError if that cannot be read.
+        """
+        return self._inlines.lines(addresses) if self._inlines else dict.fromkeys(addresses, ("", 0))
+
+    @property
+    def file(self) -> bytes:
+        """The ELF file with its debug information; empty if it is not there."""
+        return self._inlines.content if self._inlines else b""
 
     def frame_rule(self, address: int) -> FrameRule | None:
         """Where the function at a link-time address keeps what its caller needs; None if nothing says."""

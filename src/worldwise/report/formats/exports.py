@@ -8,7 +8,7 @@ The folded format is `worldwise.explain.stacks.folded`. Each text is complete, t
 import itertools
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise import __version__
@@ -67,13 +67,20 @@ def speedscope(stacks: Stacks, name: str) -> str:
     return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"
 
 
-def callgrind(stacks: Stacks, name: str) -> str:
+# Of a function, by its name and image: the instructions of each line, by source file and number.
+SourceLines = Mapping[tuple[str, str], Mapping[tuple[str, int], int]]
+
+
+def callgrind(stacks: Stacks, name: str, sources: SourceLines | None = None) -> str:
     """The stacks in callgrind's format, for callgrind_annotate and KCachegrind: each function's own instructions, and
     those of each call from one function to another.
 
-    A function's object is its image; files and lines are not named. Stacks do not say how often a function was called,
-    so each call counts as one. A call that a stack has several times counts that stack once.
+    A function's object is its image; files and lines are named for its own instructions, as far as `sources` has them.
+    Stacks do not say how often a function was called, so each call counts as one. A call that a stack has several times
+    counts that stack once.
     """
+    known = _by_place(sources or {})
+    files: dict[str, int] = {_NO_FILE: 1}
     own: Counter[_Place] = Counter()
     calls: Counter[tuple[_Place, _Place]] = Counter()
     for stack, count in stacks.items():
@@ -95,13 +102,47 @@ def callgrind(stacks: Stacks, name: str) -> str:
     ]
     # The text of a number stands where it comes first; the format lets it stand everywhere, too.
     for place in names:
-        lines += ["", f"ob=({images[place[0]]}) {place[0]}", "fl=(1) ???", f"fn=({functions[place]}) {place[1]}"]
-        lines.append(f"0 {own[place]}")
+        located: Mapping[tuple[str, int], int] = known.get(place, Counter())
+        if sum(located.values()) > own[place]:
+            located = Counter()
+        # What was put into it from other files is behind `fi`; the first is its own.
+        each = sorted({file for file, _ in located}, key=lambda file: (-_in_file(located, file), file)) or [_NO_FILE]
+        numbers = [files.setdefault(file, len(files) + 1) for file in each]
+        lines += ["", f"ob=({images[place[0]]}) {place[0]}"]
+        lines += [f"fl=({numbers[0]}) {each[0]}", f"fn=({functions[place]}) {place[1]}"]
+        for file, number in zip(each, numbers, strict=True):
+            if file != each[0]:
+                lines.append(f"fi=({number}) {file}")
+            lines += [f"{at} {count}" for (of, at), count in sorted(located.items()) if of == file and count]
+        if len(each) > 1:
+            lines.append(f"fe=({numbers[0]}) {each[0]}")
+        if rest := own[place] - sum(located.values()):
+            lines.append(f"0 {rest}")
+        elif not located:
+            lines.append("0 0")
         for (caller, callee), count in sorted(calls.items()):
             if caller == place and count:
                 lines += [f"cob=({images[callee[0]]}) {callee[0]}", "cfi=(1) ???"]
                 lines += [f"cfn=({functions[callee]}) {callee[1]}", "calls=1 0", f"0 {count}"]
     return "\n".join([*lines, "", f"totals: {own.total()}"]) + "\n"
+
+
+_NO_FILE = "???"
+
+
+def _in_file(located: Mapping[tuple[str, int], int], file: str) -> int:
+    return sum(count for (name, _), count in located.items() if name == file)
+
+
+def _by_place(sources: SourceLines) -> dict["_Place", Counter[tuple[str, int]]]:
+    """The lines that have a number, by image and function as they are written."""
+    found: dict[_Place, Counter[tuple[str, int]]] = {}
+    for (function, image), lines in sources.items():
+        place = " ".join(visible(image).split()), " ".join(visible(function).split())
+        for (file, number), count in lines.items():
+            if number and file:
+                found.setdefault(place, Counter())[" ".join(visible(file).split()), number] += count
+    return found
 
 
 # An image and a function of it.

@@ -5,6 +5,7 @@ The machine runs with the plugin attached, so the run that counts is the run tha
 disturbs nothing is tried: without it the counter has the same values around each life of the program.
 """
 
+import contextlib
 import hashlib
 import json
 import re
@@ -22,6 +23,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
 from worldwise.machine.elf import symbol_address
+from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
 _MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
 
 
@@ -205,29 +208,34 @@ class Counter:
         progress: Callable[[int], None] = lambda _: None,
         cores: Mapping[str, str] | None = None,
         whole: bool = False,
+        labels: Sequence[str] = (),
     ) -> Counted:
-        """Run the program as often as its order says; functions at these addresses are regions.
+        """Run the program as often as its order says; functions at these addresses are regions, and so is what
+        `labels` say (own_code.labels_of).
 
         `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken,
         unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
-        key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
+        key: tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool]
+        key = (machine.digest(lab), entry, (*addresses, *labels), tuple((cores or {}).values()), whole)
         if not fresh and key in _done:
             return _done[key]
         space = self.space(machine, mapped)
         ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
         plugin = self.images.get(plugin_recipe())
         tables = list((cores or {}).values())
+        calls = own_code.functions_in(addresses)
         arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
+        parts += labels
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
-            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, tuple(addresses))
+            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
@@ -276,14 +284,29 @@ class Counter:
         if not is_tee(machine):
             return found | {"monitor": "no"}
         core = machine.symbols["tee"]
-        return found | {
-            "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
-            "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
-        }
+        return (
+            found
+            | _of_ta(machine)
+            | {
+                "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
+                "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
+            }
+        )
+
+
+def _of_ta(machine: Machine) -> dict[str, str]:
+    """Where the TA of a machine has its stack and its heap, for the plugin."""
+    names = ("ta-entry", "ta-word", "ta-stack", "ta-heap", "ta-heap-bytes")
+    for uuid, path in machine.symbols.items():
+        # One that is not as OP-TEE's own build makes them runs, and its memory is not looked at.
+        with contextlib.suppress(WorldwiseError):
+            if _UUID.fullmatch(uuid):
+                return {name: f"{value:#x}" for name, value in zip(names, *ask(path, ("ta_memory",)), strict=True)}
+    return {}
 
 
 # The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
-_done: dict[tuple[str, int, tuple[int, ...], tuple[str, ...], bool], Counted] = {}
+_done: dict[tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool], Counted] = {}
 
 
 def _check(counted: Counted, program: str) -> None:
@@ -325,6 +348,7 @@ def counted_of(
 ) -> Counted:
     """The run of own code in the cache, made anew if it is gone. Raises WorldwiseError."""
     manifest = code.manifest
+    labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
         if cores:
             raise WorldwiseError(
@@ -332,9 +356,17 @@ def counted_of(
                 "of a board's counter.",
                 "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
             )
-        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh)
+        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels)
     return counter.count(
-        machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole
+        machine,
+        manifest.mapped,
+        manifest.command,
+        manifest.entry,
+        manifest.addresses,
+        fresh,
+        cores=cores,
+        whole=whole,
+        labels=labels,
     )
 
 

@@ -13,22 +13,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.choices import choice_error, close_names
+from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Region, case_name
+from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Mark, Region, case_name
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
 from worldwise.machine.symbols.machine import flat_space
+from worldwise.machine.symbols.mangled import Demangle, demangler
 from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
 from worldwise.run.code.counting import Counted, Life, calls_of
-from worldwise.run.code.order import check_glob, matches
+from worldwise.run.code.naming import (
+    Function,
+    as_functions,
+    functions_of,
+    inlined_words,
+    is_asked,
+    marks_of,
+    matches,
+    nearest_words,
+)
+from worldwise.run.code.order import check_glob
 from worldwise.run.code.prepare import MAIN, Ready, case_names
 from worldwise.run.kept import keep_trace, kept_trace, write_for_plugin
 from worldwise.targets.own_code import M_MACHINES, firmware_machine
@@ -69,8 +80,10 @@ def prepare_firmware(
     for pattern in (*wanted.regions, *([wanted.until] if wanted.until else [])):
         check_glob(pattern)
     content = _read(wanted.elf)
-    chosen, until = _chosen(wanted, content)
-    addresses = sorted(set(chosen.values()))
+    marks = marks_of({wanted.elf.name: (content, 0)})
+    marks = [one for one in marks if not wanted.regions or matches(one.name, wanted.regions)]
+    chosen, until = _chosen(wanted, content, marks, demangler(images.lab))
+    addresses = sorted({one.address for one in chosen.values()})
     store = images.lab.cache / "own"
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store, prefix=".making-") as temporary:
@@ -80,7 +93,7 @@ def prepare_firmware(
         command = [f"/{FIRMWARE_ELF}", wanted.machine, f"{until or 0:#x}", str(wanted.instructions)]
         machine = firmware_machine(work, case_name(wanted.name or wanted.elf.name), wanted.machine)
         counter = FirmwareCounter(emulator, images, notify)
-        counted = counter.count(machine, command, addresses, fresh)
+        counted = counter.count(machine, command, addresses, fresh, own_code.labels_of(addresses, marks))
         regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
         manifest = CodeManifest(
             format=1,
@@ -92,6 +105,7 @@ def prepare_firmware(
             addresses=addresses,
             regions=regions,
             mapped=[],
+            marks=marks,
             notes=notes,
         )
         code = own_code.keep(work, manifest, store, wanted.elf)
@@ -112,31 +126,35 @@ def _read(elf: Path) -> bytes:
     return content
 
 
-def _chosen(wanted: WantedFirmware, content: bytes) -> tuple[dict[str, int], int]:
+def _chosen(
+    wanted: WantedFirmware, content: bytes, marks: Sequence[Mark], demangle: Demangle
+) -> tuple[dict[str, Function], int]:
     """The functions that were asked for, by their names in cases, and the address of the one that ends it."""
-    (functions,) = ask(content, ("named_functions",), what=f"--firmware {wanted.elf}")
-    by_name = {name: start for name, start, _ in functions}
-    patterns = wanted.regions or (MAIN,)
-    for pattern in (*patterns, *([wanted.until] if wanted.until else [])):
-        if not any(matches(name, [pattern]) for name in by_name):
-            close = close_names(pattern.strip("*?"), by_name, _MOST_CLOSE)
-            raise WorldwiseError(
-                f"{wanted.elf} has no function {files.quoted(pattern)}. One that the compiler put into all its callers "
-                "has no address: `-fno-inline` keeps it.",
-                f"the nearest names: {', '.join(map(files.quoted, close))}"
-                if close
-                else "its symbols were stripped"
-                if not by_name
-                else "no name is near it",
+    (rows,) = ask(content, ("named_functions",), what=f"--firmware {wanted.elf}")
+    # Whoever marks a part of it asks for that.
+    patterns = wanted.regions or (() if marks else (MAIN,))
+    ends = [wanted.until] if wanted.until else []
+    every = functions_of(((name, FIRMWARE_ELF, start) for name, start, _ in rows), demangle, (*patterns, *ends))
+    for pattern in (*patterns, *ends):
+        known = (*every, *(as_functions(marks) if pattern in patterns else ()))
+        if not any(is_asked(one, [pattern]) for one in known):
+            inlined = inlined_words(pattern, {wanted.elf.name: content}, demangle)
+            why = (
+                f"{inlined[0].upper()}{inlined[1:]}, so it has no address"
+                if inlined
+                else "One that the compiler put into all its callers has no address"
             )
-    found: dict[int, str] = {}
-    for name, start in sorted(by_name.items(), key=lambda item: (item[0] not in patterns, len(item[0]), item[0])):
-        if matches(name, patterns):
-            found.setdefault(start, name)
+            stripped = "" if every else "its symbols were stripped"
+            raise WorldwiseError(
+                f"{wanted.elf} has no function {files.quoted(pattern)}. {why}: `-fno-inline` keeps it.",
+                stripped or nearest_words(pattern, every) or "no name is near it",
+            )
+    found = [*(one for one in every if is_asked(one, patterns)), *as_functions(marks)]
     if len(found) > _MOST_REGIONS:
         raise WorldwiseError(f"--region: {len(found):,} functions have such names. Allowed: up to {_MOST_REGIONS}.")
-    named = case_names((name, start) for start, name in sorted(found.items(), key=lambda item: item[1]))
-    return {name: start for name, (_, start) in named.items()}, by_name.get(wanted.until, 0)
+    ordered = sorted(found, key=lambda one: (one.name, one.address))
+    named = dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+    return named, next((one.address for one in every if ends and is_asked(one, ends)), 0)
 
 
 @dataclass
@@ -151,8 +169,16 @@ class FirmwareCounter:
         """The symbols of the firmware."""
         return flat_space(self.emulator, machine, OWN_PROCESS, None)
 
-    def count(self, machine: Machine, command: Sequence[str], addresses: Sequence[int], fresh: bool = False) -> Counted:
-        """Run the firmware from its reset to its end; functions at these addresses are regions.
+    def count(
+        self,
+        machine: Machine,
+        command: Sequence[str],
+        addresses: Sequence[int],
+        fresh: bool = False,
+        labels: Sequence[str] = (),
+    ) -> Counted:
+        """Run the firmware from its reset to its end; functions at these addresses are regions, and so is what
+        `labels` say.
 
         Raises WorldwiseError.
         """
@@ -161,11 +187,13 @@ class FirmwareCounter:
         ranges = pack_ranges(function_ranges(self.space(machine), OWN_PROCESS))
         arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
+        parts += labels
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
+            calls = own_code.functions_in(addresses)
             write_for_plugin(functions := work / "functions", ranges)
-            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=tuple(addresses))
+            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=calls, labels=tuple(labels))
             directory = self._run(machine, made, work / "run")
             other = self._run(machine, made, work / "again")
             if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():
@@ -199,13 +227,13 @@ class FirmwareCounter:
 
 
 def _entered(
-    chosen: Mapping[str, int], counted: Counted, addresses: Sequence[int], wanted: WantedFirmware
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], wanted: WantedFirmware
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     regions: dict[str, Region] = {}
     unentered: list[str] = []
     notes: list[str] = []
-    for name, address in chosen.items():
-        region = Region(function=name, image=f"/{FIRMWARE_ELF}", address=address)
+    for name, one in chosen.items():
+        region = Region(function=one.name[:1000], image=f"/{FIRMWARE_ELF}", address=one.address)
         calls, others = calls_of(counted.trace, addresses, region)
         if not calls:
             unentered.append(name)

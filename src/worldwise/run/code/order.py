@@ -5,10 +5,9 @@ All of it is a stranger's: names are checked by their form, files are read as re
 of it runs but on the emulated machine.
 """
 
-import fnmatch
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -31,8 +30,9 @@ _MOST_FILES, _MOST_ARGUMENTS, _MOST_ORDER = 200, 200, 60_000
 # Of the loader's default search, and of the files of packages.
 _MOST_LIBRARIES = 500
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
-# A symbol's name, or a shell pattern for one: no space, no quote, no separator of any format.
-_GLOB = re.compile(r"[A-Za-z0-9_.$@~*?\[\]!+:-]{1,200}")
+# A name of a function of C, C++ or Rust, or a shell pattern for one: no quote, no line, no path. It is compared
+# with names and goes no further.
+_GLOB = re.compile(r"[A-Za-z0-9_.$@~*?\[\]!+:<>(){}&,=# -]{1,200}")
 _MOST_GLOBS = 100
 
 
@@ -113,7 +113,7 @@ def check_glob(pattern: str) -> None:
     if not _GLOB.fullmatch(pattern):
         raise WorldwiseError(
             f"--region '{files.quoted(pattern)}' is neither a function's name nor a pattern for one.",
-            "such as crypto_sign or 'EVP_DigestSign*'; a C++ function by its name in the symbol table (nm FILE)",
+            "such as crypto_sign, 'EVP_DigestSign*' or 'ns::Class::method'",
         )
 
 
@@ -250,8 +250,3 @@ def _entry(name: str, mode: int, data: bytes, number: int) -> bytes:
     fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(words), 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + words
     return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
-
-
-def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a function's name is one that was asked for."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

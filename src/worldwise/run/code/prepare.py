@@ -1,33 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a program to cases: a first start says where all of it lies, the counted ones which regions it enters."""
 
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Region
+from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Mark, Region
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.symbols.mangled import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.code.counting import Counted, Counter, calls_of, find
-from worldwise.run.code.order import ROOM, Wanted, matches, pack
+from worldwise.run.code.naming import (
+    Function,
+    as_functions,
+    functions_of,
+    inlined_words,
+    is_asked,
+    marks_of,
+    matches,
+    nearest_words,
+)
+from worldwise.run.code.order import ROOM, Wanted, pack
 from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
 MAIN, ENTRY = "main", "entry"
 # GlobalPlatform's functions of a client, and the one whose second argument is the command.
 CALLS, INVOKE = "TEEC_*", "TEEC_InvokeCommand"
-# What a compiler adds to the name of a function that it has made fit for its callers.
-_CLONE = re.compile(r"(\.(constprop|isra|lto_priv)\.\d+)+$")
 _MOST_REGIONS = 500
 _MOST_CLOSE = 6
 _PAGE = 4096
@@ -56,15 +63,6 @@ class Ready:
         ]
 
 
-@dataclass(frozen=True)
-class _Function:
-    """A function of the program or of a library: its names, and where it begins in memory."""
-
-    name: str
-    image: str
-    address: int
-
-
 def prepare(
     wanted: Wanted,
     images: ImageStore,
@@ -83,13 +81,25 @@ def prepare(
         name, command = wanted.case_name, [wanted.guest_path, *wanted.arguments]
         notify(f"starting {wanted.guest_path} once, to see where it lies")
         _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND), command)
-        chosen = _regions(wanted, content, mapped)
+        demangle = demangler(images.lab)
+        every = functions_of(_rows(content, mapped), demangle, wanted.regions)
+        own = _own(content, wanted)
+        marks = _marks(wanted, own, mapped)
+        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks])
+        if marks and not wanted.regions and not wanted.application:
+            # Whoever marks a part of it asks for that.
+            chosen = {}
+        chosen |= _named(as_functions(marks), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT)
         addresses = sorted({one.address for one in chosen.values()})
-        counted = counter.count(machine, mapped, command, entry, addresses, fresh)
-        regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
+        labels = own_code.labels_of(addresses, marks)
+        counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
+        try:
+            regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
+        except _NoneEnteredError as error:
+            raise error.told(wanted, counted, every, own, demangle) from None
         manifest = CodeManifest(
             format=1,
             name=name,
@@ -100,28 +110,27 @@ def prepare(
             addresses=addresses,
             regions=regions,
             mapped=mapped,
+            marks=marks,
             notes=notes,
         )
         code = own_code.keep(work, manifest, store, wanted.program)
     return Ready(code, counted, unentered)
 
 
-def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> dict[str, _Function]:
-    """The functions that were asked for, by the names of their cases."""
+def _regions(
+    wanted: Wanted,
+    content: Mapping[str, bytes],
+    mapped: Sequence[Mapped],
+    every: Sequence[Function],
+    demangle: Demangle,
+    marks: Sequence[str],
+) -> dict[str, Function]:
+    """The functions that were asked for, by the names of their cases; `marks` are names that are asked for besides."""
     patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
-    every = list(_functions(content, mapped))
     own = f"{ROOM}/{wanted.program.name}"
-    found: dict[int, _Function] = {}
-    for one in every:
-        # A program's own main alone.
-        if matches(one.name, patterns) and (wanted.regions or wanted.application or one.image == own):
-            known = found.get(one.address)
-            # Of a function with several names the one that was typed, else the shortest.
-            if known is None or (one.name not in patterns, len(one.name)) < (
-                known.name not in patterns,
-                len(known.name),
-            ):
-                found[one.address] = one
+    # A program's own main alone.
+    anywhere = wanted.regions or wanted.application
+    found = [one for one in every if is_asked(one, patterns) and (anywhere or one.image == own)]
     if not found and wanted.application and not wanted.regions:
         raise WorldwiseError(
             f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec.",
@@ -129,18 +138,47 @@ def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapp
         )
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.
-        found = {one.address: one for one in [_begin(content, mapped, own)]}
-    missing = [pattern for pattern in wanted.regions if not any(matches(one.name, [pattern]) for one in every)]
+        found = [_begin(content, mapped, own)]
+    missing = [
+        pattern
+        for pattern in wanted.regions
+        if not any(is_asked(one, [pattern]) for one in every) and not any(matches(one, [pattern]) for one in marks)
+    ]
     if missing:
-        raise _no_function(missing[0], {one.name for one in every}, wanted)
+        raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle)
     if len(found) > _MOST_REGIONS:
         raise WorldwiseError(
             f"--region {' '.join(wanted.regions)}: {len(found):,} functions have such names. Allowed: up to "
             f"{_MOST_REGIONS}.",
             "a longer pattern has fewer",
         )
-    ordered = sorted(found.values(), key=lambda one: (one.name, one.address))
+    ordered = sorted(found, key=lambda one: (one.name, one.address))
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+
+
+def _marks(wanted: Wanted, own: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[Mark]:
+    """The marks in the user's own files that were asked for: all, if nothing was."""
+    placed = {}
+    for image, maps in _images(own, mapped):
+        (segments,) = ask(own[image], ("segments",), what=files.quoted(image))
+        bias = _bias(segments, maps)
+        if bias is not None:
+            placed[image] = own[image], bias
+    found = marks_of(placed, wanted.application.elf if wanted.application else b"")
+    return [one for one in found if not wanted.regions or matches(one.name, wanted.regions)]
+
+
+def _named(functions: Sequence[Function], others: Mapping[str, Function]) -> dict[str, Function]:
+    """Functions by the names of their cases, none of which another one has."""
+    taken = [(one.name, one.address) for one in others.values()]
+    names = list(case_names([*taken, *((one.name, one.address) for one in functions)]))
+    return dict(zip(names[len(taken) :], functions, strict=True))
+
+
+def _own(content: Mapping[str, bytes], wanted: Wanted) -> dict[str, bytes]:
+    """The program and the libraries that the user gave: what may have debug information."""
+    names = {wanted.program.name, *(path.name for path in wanted.libraries)}
+    return {name: data for name, data in content.items() if name.rpartition("/")[2] in names}
 
 
 def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int]]:
@@ -157,8 +195,8 @@ def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int
     return named
 
 
-def _functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[_Function]:
-    """Every function of every file that is mapped, where it is in memory."""
+def _rows(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, str, int]]:
+    """Every function of every file that is mapped: its symbol, the file, and where it is in memory."""
     for image, maps in _images(content, mapped):
         segments, functions = ask(content[image], ("segments",), ("named_functions",), what=files.quoted(image))
         bias = _bias(segments, maps)
@@ -168,9 +206,7 @@ def _functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterat
             address = start + bias
             # Data that says it is a function is in no executable memory.
             if any(one.begin <= address < one.end for one in maps):
-                yield _Function(name, image, address)
-                if (plain := _CLONE.sub("", name)) != name:
-                    yield _Function(plain, image, address)
+                yield name, image, address
 
 
 def _images(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, list[Mapped]]]:
@@ -188,14 +224,14 @@ def _bias(segments: Iterable[Sequence[int]], maps: Sequence[Mapped]) -> int | No
     return None
 
 
-def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -> _Function:
+def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -> Function:
     """The first instruction of a file."""
     for name, maps in _images(content, mapped):
         if name == image:
             segments, program = ask(content[image], ("segments",), ("program",), what=files.quoted(image))
             bias = _bias(segments, maps)
             if bias is not None:
-                return _Function(ENTRY, image, program[2] + bias)
+                return Function(ENTRY, image, program[2] + bias, frozenset((ENTRY,)))
     raise WorldwiseError(f"/{image} is not in its own memory as it ends", "does it become another program?")
 
 
@@ -206,22 +242,63 @@ def _entry(content: Mapping[str, bytes], mapped: Sequence[Mapped], program: str)
     return _begin(content, mapped, loader.lstrip("/") if loader else image).address
 
 
-def _no_function(pattern: str, names: set[str], wanted: Wanted) -> WorldwiseError:
-    close = close_names(pattern.strip("*?"), names, _MOST_CLOSE)
-    inside = [name for name in sorted(names) if pattern.strip("*?").lower() in name.lower()][:_MOST_CLOSE]
-    near = list(dict.fromkeys([*close, *inside]))[:_MOST_CLOSE]
-    hint = f"the nearest names: {', '.join(map(files.quoted, near))}" if near else "no name is near it"
-    if not names:
+def _no_function(
+    pattern: str, every: Sequence[Function], wanted: Wanted, own: Mapping[str, bytes], demangle: Demangle
+) -> WorldwiseError:
+    hint = nearest_words(pattern, every) or "no name is near it"
+    if not every:
         hint = "its symbols were stripped: build it without -s; without --region the whole program is measured"
+    inlined = inlined_words(pattern, own, demangle)
+    why = (
+        f"{inlined[0].upper()}{inlined[1:]}, so it has no address: `-fno-inline` keeps it, or choose those."
+        if inlined
+        else "One that the compiler put into all its callers has no address: `-fno-inline` keeps it."
+    )
     return WorldwiseError(
         f"--region '{files.quoted(pattern)}': neither {wanted.program.name} nor a library that it has loaded "
-        "has such a function. One that the compiler put into all its callers has no address: `-fno-inline` keeps it.",
+        f"has such a function. {why}",
         hint,
     )
 
 
+class _NoneEnteredError(Exception):
+    """No region was entered, or none twice: the functions that were not, and whether one was once."""
+
+    def __init__(self, unentered: Sequence[str], once: bool) -> None:
+        super().__init__()
+        self._unentered = unentered
+        self._once = once
+
+    def told(
+        self,
+        wanted: Wanted,
+        counted: Counted,
+        every: Sequence[Function],
+        own: Mapping[str, bytes],
+        demangle: Demangle,
+    ) -> WorldwiseError:
+        """What the user is told: what the compiler did with it, and the nearest names of what was executed."""
+        names = self._unentered
+        more = f" and {len(names) - _MOST_CLOSE} others" if len(names) > _MOST_CLOSE else ""
+        inlined = "".join(
+            f" {said[0].upper()}{said[1:]}."
+            for pattern in wanted.regions
+            if (said := inlined_words(pattern, own, demangle))
+        )
+        executed = {block.pc for block in counted.trace.blocks.values()}
+        entered = [one for one in every if one.address in executed]
+        near = next(filter(None, (nearest_words(pattern, entered) for pattern in wanted.regions)), "")
+        said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
+        return WorldwiseError(
+            f"no region was entered{' twice' if self._once else ''}: {wanted.program.name} did not call "
+            f"{', '.join(names[:_MOST_CLOSE])}{more}.{inlined}",
+            f"of the functions that it executed, {near}" if near else _near(wanted),
+            f"the end of what it printed: {said}" if said else "it printed nothing",
+        )
+
+
 def _entered(
-    chosen: Mapping[str, _Function], counted: Counted, addresses: Sequence[int], wanted: Wanted
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], wanted: Wanted
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
@@ -260,19 +337,11 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    near = _near(wanted)
-    said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
-    raise WorldwiseError(
-        f"no region was entered{' twice' if notes else ''}: {wanted.program.name} did not call "
-        f"{', '.join(unentered[:_MOST_CLOSE])}"
-        f"{f' and {len(unentered) - _MOST_CLOSE} others' if len(unentered) > _MOST_CLOSE else ''}.",
-        near,
-        f"the end of what it printed: {said}" if said else "it printed nothing",
-    )
+    raise _NoneEnteredError(unentered, bool(notes))
 
 
 def _by_command(
-    chosen: Mapping[str, _Function], counted: Counted, addresses: Sequence[int]
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int]
 ) -> Iterator[tuple[str, Region]]:
     """The regions; one that invokes commands of a TA is a region for each command."""
     for name, one in chosen.items():

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What own code takes of memory: stacks by region, code and data, and for a TA the sizes to write into its header."""
+
+from collections.abc import Callable, Sequence
+
+from worldwise.base.tables import Section, Table
+from worldwise.explain.facts import PeakStack
+from worldwise.explain.own_code import OwnExplainer
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
+from worldwise.machine.elfasking import ask
+from worldwise.machine.symbols.said import initramfs_files
+from worldwise.records.trace_records import Pass
+from worldwise.run.code.counting import calls_of
+from worldwise.run.code.prepare import Ready
+from worldwise.targets.own_code import TA_ELF
+
+# What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.
+_FRAMEWORK, _PARAMETERS = 2048, 80
+# The head of the heap's free piece, and the least that OP-TEE's allocator takes.
+_HEAP_HEAD, _LEAST_HEAP = 32, 1024
+_ALIGNED = 16
+_FIRST, _LAST = 3, 2
+_TA_POINTS = "TA_"
+
+
+def memory_section(explainer: OwnExplainer, ready: Ready, regions: Sequence[tuple[str, str]]) -> Section:
+    """The deepest stack of each region, by its name and how it is shown, and the bytes of code and data."""
+    manifest = ready.code.manifest
+    is_ta = manifest.kind == own_code.TA
+    rows = []
+    for region, shown in regions:
+        calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
+        own = _deepest(calls, lambda one: one.stack)
+        row = [shown, f"{own.stack:,}" if own and own.stack is not None else "-"]
+        peak = explainer.peak(own) if own else None
+        if is_ta:
+            within = _deepest(calls, lambda one: one.ta_stack)
+            row.append(f"{within.ta_stack:,}" if within and within.ta_stack is not None else "-")
+            peak = explainer.ta_peak(within) if within else peak
+        rows.append([*row, _way(peak)])
+    headers = ["region", "stack\nbytes", *(["TA's\nbytes"] if is_ta else []), "the deepest way"]
+    columns = 3 if is_ta else 2
+    notes = ["stack: of the deepest call, from its first instruction on, without interrupts and signals."]
+    return Section("Memory", Table(headers, rows, 1, names=(columns,)), [*notes, *_sizes(ready.code)])
+
+
+def _deepest(calls: Sequence[Pass], of: Callable[[Pass], int | None]) -> Pass | None:
+    known = [one for one in calls if of(one) is not None]
+    return max(known, key=lambda one: of(one) or 0, default=None)
+
+
+def _way(peak: PeakStack | None) -> str:
+    """The functions on the way to the deepest point: of many the first and the last ones; of a TA from its own entry
+    point on, which OP-TEE's library has called.
+    """
+    if peak is None:
+        return "-"
+    names = [frame.function for frame, _ in peak.path]
+    own = next((at for at, name in enumerate(names) if name.startswith(_TA_POINTS)), 0)
+    names = names[own:]
+    return " > ".join([*names[:_FIRST], "...", *names[-_LAST:]] if len(names) > _FIRST + _LAST else names)
+
+
+def _sizes(code: Code) -> list[str]:
+    """A line for each file of the user's: its bytes of code and data."""
+    kind = code.manifest.kind
+    if kind == own_code.FIRMWARE:
+        named = {code.origin.name: (code.folder / FIRMWARE_ELF).read_bytes()}
+    else:
+        path = code.manifest.command[0]
+        named = {path.rpartition("/")[2]: initramfs_files(code.folder / ARCHIVE)[path.lstrip("/")]}
+        if kind == own_code.TA:
+            named["the TA"] = (code.folder / TA_ELF).read_bytes()
+    found = []
+    for name, content in named.items():
+        ((executed, constants, data, zeros),) = ask(content, ("memory",), what=name)
+        found.append(
+            f"{name}: {executed:,} bytes of code, {constants:,} of constants, {data:,} of data with values and "
+            f"{zeros:,} that begin as zeros."
+        )
+    return found
+
+
+def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
+    """The values that a TA's user_ta_header_defines.h needs at least, by what was executed."""
+    code = ready.code
+    if code.manifest.kind != own_code.TA:
+        return []
+    starts = [one for one in explainer.trace.passes if not one.parent and one.ta_stack is not None]
+    if not starts:
+        return []
+    ((_, _, stack, heap, heap_bytes),) = ask(code.folder / TA_ELF, ("ta_memory",), what="the TA")
+    deepest = max(starts, key=lambda one: one.ta_stack or 0)
+    taken = (deepest.ta_stack or 0) + _PARAMETERS
+    least = max(_ALIGNED, up(taken - _FRAMEWORK))
+    words = [
+        f"TA_STACK_SIZE: {least:,} is the least for what was executed, and it is {stack - _FRAMEWORK:,}. The TA took "
+        f"{taken:,} bytes ({_way(explainer.ta_peak(deepest))}), of which OP-TEE adds {_FRAMEWORK:,} by itself."
+    ]
+    if heap:
+        most = max(one.ta_heap for one in starts)
+        words.append(
+            f"TA_DATA_SIZE: {max(_LEAST_HEAP, up(most + _HEAP_HEAD)):,} is the least for what was executed, and it is "
+            f"{heap_bytes:,}."
+        )
+    else:
+        words.append("TA_DATA_SIZE: nobody can say where the heap is: the TA's symbols were stripped.")
+    return words
+
+
+def up(size: int) -> int:
+    """A size that OP-TEE's allocator and stacks can have."""
+    return -(-size // _ALIGNED) * _ALIGNED

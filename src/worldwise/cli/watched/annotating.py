@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise explain --annotate`: the source of a function, with the count of each line."""
+
+import contextlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from worldwise.base import files
+from worldwise.base.tables import Section
+from worldwise.cli.watched.tools import Session
+from worldwise.explain.annotated import Annotated, annotate, sources
+from worldwise.explain.owners import Explainer
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import scratch
+from worldwise.machine.elfasking import ask
+from worldwise.records.models import Sample
+from worldwise.report.annotated import annotated_sections
+
+_MOST_SOURCE = 4 * 2**20
+_SECONDS = 60
+_OBJDUMP = {"EM_AARCH64": "aarch64-linux-gnu-objdump", "EM_ARM": "arm-none-eabi-objdump"}
+_INSTRUCTION = re.compile(r"\s*([0-9a-f]{1,16}):\t(.*)")
+
+
+def annotated(
+    explainer: Explainer,
+    session: Session,
+    sample: Sample,
+    function: str,
+    folders: Sequence[Path],
+    instructions: bool,
+) -> list[Section]:
+    """The sections of a function in a sample. Raises WorldwiseError if it was not executed."""
+    found = annotate(explainer, sample, function)
+    texts = {name: text for name in sources(found) if (text := _source(name, folders or [Path()]))}
+    code = {number: _code(session.lab, one) for number, one in enumerate(found)} if instructions else None
+    return annotated_sections(found, texts, code)
+
+
+def source_lines(explainer: Explainer, sample: Sample) -> dict[tuple[str, str], Counter[tuple[str, int]]]:
+    """The instructions of each line of source in a sample, by function and image."""
+    found: defaultdict[tuple[str, str], Counter[tuple[str, int]]] = defaultdict(Counter)
+    for one in annotate(explainer, sample, "*"):
+        for place, line in one.lines.items():
+            found[one.name, one.image][place] += line.instructions
+    return dict(found)
+
+
+def _source(name: str, folders: Sequence[Path]) -> list[str]:
+    """The lines of a source file, found in a folder by the end of its path; none if it is in none of them.
+
+    Debug information is a stranger's: it names files, and only those in these folders are read.
+    """
+    parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
+    for folder in folders:
+        root = folder.resolve()
+        for start in range(len(parts)):
+            path = root.joinpath(*parts[start:])
+            with contextlib.suppress(OSError):
+                if path.resolve().is_relative_to(root):
+                    return files.read_bytes(path, _MOST_SOURCE, root).decode("utf-8", "replace").splitlines()
+    return []
+
+
+def _code(lab: Lab, one: Annotated) -> dict[int, str]:
+    """What each instruction of a function is, by objdump in the sandbox; none if it does not say."""
+    content = one.table.file
+    tool = _OBJDUMP.get(ask(content, ("machine",), what=one.image)[0]) if content else None
+    addresses = [address for line in one.lines.values() for address in line.executed]
+    if tool is None:
+        return {}
+    with scratch(lab.cache) as place:
+        place.chmod(0o755)
+        (place / "elf").write_bytes(content)
+        bounds = [f"--start-address={min(addresses):#x}", f"--stop-address={max(addresses) + 4:#x}"]
+        command = [tool, "--disassemble", "--no-show-raw-insn", "--demangle", *bounds, "/elf"]
+        said = lab.run(command, binds=[(place / "elf", "/elf", "ro")], timeout=_SECONDS).stdout
+    matches = map(_INSTRUCTION.fullmatch, said.splitlines())
+    return {int(match[1], 16): " ".join(match[2].split()) for match in matches if match}
