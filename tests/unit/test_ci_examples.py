@@ -26,7 +26,7 @@ case $1 in
 lab) shift 4; exec "$@" ;;
 run) mkdir -p "$last/20260102T030405Z-mcu-shard-1-of-2"; exit 1 ;;
 merge) mkdir -p "$last/20260102T030406Z-mcu"; exit 1 ;;
-compare) for word in "$@"; do case $word in *=*) echo it >"${word#*=}" ;; esac; done; exit 1 ;;
+compare) for word in "$@"; do case $word in *=*) echo it >"${word#*=}" ;; esac; done; exit 3 ;;
 site) mkdir -p "$2" ;;
 esac
 """
@@ -62,7 +62,7 @@ def test_the_steps_run_and_worldwise_knows_their_words(place: Path) -> None:
             # A failed case is for the comparison to tell.
             assert step(place, "measure", side, shard) == 0
             assert (place / f"{side}-collected" / "library" / "implementation.toml").is_file()
-    assert step(place, "gate") == 1
+    assert step(place, "gate") == 3
     assert (place / "summary.md").is_file()
     assert (place / "gate.xml").is_file()
     assert step(place, "history", "history") == 0
@@ -140,7 +140,7 @@ def test_the_gate_reads_a_folder_of_its_own(place: Path) -> None:
     """What jobs hand over lies beside nothing that runs."""
     for side in ("baseline", "proposed"):
         (place / "received" / f"{side}-runs" / "20260102T030405Z-mcu-shard-1-of-1").mkdir(parents=True)
-    assert step(place, "gate", "received") == 1
+    assert step(place, "gate", "received") == 3
     calls = [line.split("\x1f") for line in (place / "calls").read_text().splitlines()]
     assert calls[0][1] == "received/baseline-runs/20260102T030405Z-mcu-shard-1-of-1"
     (place / "received" / "proposed-merged" / "20260102T030406Z-mcu").mkdir(parents=True)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from worldwise.base import files
@@ -25,8 +25,13 @@ _MOST_DEPTH = 32
 _MOST_BYTES = 256 * 2**20
 
 
-def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str, str]]:
-    """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out."""
+def copy_folder(
+    directory: Path, name: str, store: Path, leave: Collection[str] = ()
+) -> tuple[Path, dict[str, str]]:
+    """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out.
+
+    So are the folders and files of the names in `leave`, at the top.
+    """
     store.mkdir(parents=True, exist_ok=True)
     top = directory.resolve()
     with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
@@ -34,7 +39,7 @@ def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str
         copy.mkdir()
         listed: dict[str, str] = {}
         left = _MOST_BYTES
-        for relative, source in files_of(directory):
+        for relative, source in files_of(directory, leave):
             shown = directory / relative
             try:
                 size = source.stat().st_size
@@ -69,7 +74,7 @@ def _too_much(directory: Path) -> WorldwiseError:
     )
 
 
-def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
+def files_of(directory: Path, leave: Collection[str] = ()) -> Iterator[tuple[Path, Path]]:
     """Every file below a folder, sorted by name: its path in the folder, and the path of its content.
 
     The two differ for a link to another file of the folder.
@@ -77,7 +82,8 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
     top = directory.resolve()
     seen = 0
     for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        left = leave if Path(folder) == top else ()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in left)
         seen += 1
         if seen > _MOST_FOLDERS or len(Path(folder).relative_to(top).parts) > _MOST_DEPTH:
             raise WorldwiseError(
@@ -92,7 +98,7 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
                 )
         for name in sorted(names):
             path = Path(folder, name)
-            if name.startswith("."):
+            if name.startswith(".") or name in left:
                 continue
             relative = path.relative_to(top)
             shown = directory / relative
