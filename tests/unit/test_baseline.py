@@ -76,7 +76,7 @@ def test_the_text_is_the_baseline(runs_dir: Path, here: Path) -> None:
     assert baseline.text_of(baseline.baseline_of(run, functions), "--baseline main") == text
 
 
-def test_what_is_missing_is_said(call: Call, runs_dir: Path, here: Path) -> None:
+def test_what_is_missing_is_said(call: Call, runs_dir: Path) -> None:
     """A file that is not there, a case that the run lacks, and one that the baseline lacks."""
     whole, part = make(runs_dir, 0), make(runs_dir, 1, cases=(CASE,))
     call("compare", whole, "--save-baseline", "main", "--runs", runs_dir)
@@ -151,9 +151,7 @@ def test_other_images_and_other_work_are_said(call: Call, runs_dir: Path, here: 
         ((), 2, "name what to compare RUN with"),
     ],
 )
-def test_a_wrong_call_is_refused(
-    call: Call, runs_dir: Path, words: tuple[str, ...], status: int, said: str
-) -> None:
+def test_a_wrong_call_is_refused(call: Call, runs_dir: Path, words: tuple[str, ...], status: int, said: str) -> None:
     answer = call("compare", make(runs_dir, 0), *words, "--runs", runs_dir)
     assert (answer.status, answer.out) == (status, "")
     assert said in " ".join(answer.err.split())
@@ -162,7 +160,7 @@ def test_a_wrong_call_is_refused(
 def test_a_run_with_a_failed_case_is_no_baseline(runs_dir: Path) -> None:
     with new_writer(runs_dir, [CASE]) as writer:
         run = writer.finish("interrupted")
-    with pytest.raises(WorldwiseError, match="was not measured: a baseline would not have it"):
+    with pytest.raises(WorldwiseError, match="was not measured: no baseline would have it"):
         baseline.baseline_of(run, {})
 
 

@@ -86,9 +86,7 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
     return found
 
 
-def _screen(
-    run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console
-) -> int:
+def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console) -> int:
     print_section(_regions(made), console)
     for one in made:
         if one.words:
@@ -145,9 +143,7 @@ def _regions(made: Sequence[Made]) -> Section:
     return Section("What worldwise.toml measures", table, notes)
 
 
-def _limits(
-    found: Sequence[Verdict], over: Sequence[Verdict], functions: Mapping[str, Mapping[str, int]]
-) -> Section:
+def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mapping[str, Mapping[str, int]]) -> Section:
     """The verdict on all limits, with a line for each that is not kept, and where its region's median call went."""
     rows = [[one.case, one.what, one.found, one.limit, one.where] for one in over[:_MOST_OVER]]
     notes = []

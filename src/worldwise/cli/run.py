@@ -461,7 +461,9 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
 
     for name in ("verify", "jobs", "predict", "baseline", "save_baseline"):
         if not _is_default(name):
-            raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept {_option(name)}")
+            raise click.UsageError(
+                f"--via measures a board itself, case by case, so it does not accept {_option(name)}"
+            )
     begun = order.old.manifest.chip_clock if order.old else None
     clock = begun.name if begun else call.clock or ""
     return remote_of(call.via, order.cases, clock, call.serial or "", call.ta_key or "", call.ta_folder or "")

@@ -25,9 +25,7 @@ _MOST_DEPTH = 32
 _MOST_BYTES = 256 * 2**20
 
 
-def copy_folder(
-    directory: Path, name: str, store: Path, leave: Collection[str] = ()
-) -> tuple[Path, dict[str, str]]:
+def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] = ()) -> tuple[Path, dict[str, str]]:
     """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out.
 
     So are the folders and files of the names in `leave`, at the top.

@@ -98,15 +98,15 @@ class Measure(StrictModel):
     machine: _Text | None = None
     until: _Text | None = None
     instructions: _Count | None = None
-    arguments: _Words = []
-    files: _Names = []
+    arguments: Annotated[_Words, Field(default_factory=list)]
+    files: Annotated[_Names, Field(default_factory=list)]
     input: _Text | None = None
-    packages: _Names = []
-    libraries: _Names = []
-    regions: _Names = []
+    packages: Annotated[_Names, Field(default_factory=list)]
+    libraries: Annotated[_Names, Field(default_factory=list)]
+    regions: Annotated[_Names, Field(default_factory=list)]
     repeat: Annotated[int, Field(ge=2, le=100)] | None = None
     flash: _Size | None = None
-    limit: dict[str, Limit] = {}
+    limit: Annotated[dict[str, Limit], Field(default_factory=dict)]
 
     @field_validator("folder", "program", "ta", "client", "firmware", "input")
     @classmethod
@@ -147,7 +147,9 @@ class Measure(StrictModel):
         if not self.firmware and any(one.stack is not None for one in self.limit.values()):
             raise _wrong("limit.stack is for firmware: of a process of Linux worldwise does not see the stack's depth")
         if self.firmware and any(one.time for one in self.limit.values()):
-            raise _wrong("limit.time is for program and ta: worldwise predicts no firmware without readings of a counter")
+            raise _wrong(
+                "limit.time is for program and ta: worldwise predicts no firmware without readings of a counter"
+            )
         return self
 
     @property

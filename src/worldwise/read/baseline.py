@@ -71,7 +71,7 @@ class Count(Model):
     measure: _Line
     place: _Line
     instructions: Instructions
-    functions: dict[_Line, _Whole] = {}
+    functions: Annotated[dict[_Line, _Whole], Field(default_factory=dict)]
 
 
 class Baseline(Model):
@@ -134,7 +134,7 @@ def baseline_of(run: Run, functions: Functions, pattern: str = "") -> Baseline:
         manifest = run.case(case_id)
         if manifest is None or manifest.state != "complete":
             raise WorldwiseError(
-                f"run {run.id}: {case_id} {'failed' if manifest else 'was not measured'}: a baseline would not have it.",
+                f"run {run.id}: {case_id} {'failed' if manifest else 'was not measured'}: no baseline would have it.",
                 "measure it, or choose other cases with --case",
             )
         read = CaseRead.of(run, manifest)
@@ -163,9 +163,7 @@ def baseline_of(run: Run, functions: Functions, pattern: str = "") -> Baseline:
             )
     if not counts:
         raise WorldwiseError(f"run {run.id} has no case with counts: there is nothing to keep.")
-    return Baseline(
-        format=1, worldwise=__version__, lab=run.manifest.lab, images=images, inputs=inputs, count=counts
-    )
+    return Baseline(format=1, worldwise=__version__, lab=run.manifest.lab, images=images, inputs=inputs, count=counts)
 
 
 def text_of(baseline: Baseline, how: str) -> str:
@@ -215,9 +213,7 @@ def compare_baseline(
 
 
 class _Beside:
-    def __init__(
-        self, named: Named, run: Run, functions: Functions, options: Options, allowed: Allowed
-    ) -> None:
+    def __init__(self, named: Named, run: Run, functions: Functions, options: Options, allowed: Allowed) -> None:
         self.named, self.run, self.functions, self.options = named, run, functions, options
         self.allowed = allowed
         self.old = named.content
@@ -318,10 +314,10 @@ class _Beside:
                 reason = "is not in the baseline"
                 self.unpaired.append(Unpaired(case=case_id, side="b", reason=reason, lost=False))
             return []
-        for (measure, place) in old.keys() - read.checked.samples.keys():
+        for measure, place in old.keys() - read.checked.samples.keys():
             reason = f"{measure} at {place} is not in B"
             self.unpaired.append(Unpaired(case=case_id, side="a", reason=reason, lost=True))
-        for (measure, place) in read.checked.samples.keys() - old.keys():
+        for measure, place in read.checked.samples.keys() - old.keys():
             reason = f"{measure} at {place} is not in the baseline"
             self.unpaired.append(Unpaired(case=case_id, side="b", reason=reason, lost=False))
         return [
@@ -389,9 +385,7 @@ class _Beside:
         for case_id in dict.fromkeys(row.case for row in rows if row.difference):
             before, after = old.get(case_id, {}), self.functions.get(case_id, {})
             if before and after:
-                found += [
-                    Moved(case=case_id, function=name, a=a, b=b) for name, a, b in moved_functions(before, after)
-                ]
+                found += [Moved(case=case_id, function=name, a=a, b=b) for name, a, b in moved_functions(before, after)]
         return found
 
 

@@ -39,7 +39,10 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         where = opened.where("measure", one.name, "flash")
         yield _bytes(f"own/{one.name}", "flash", one.flash or 0, one.measure.flash, where)
     for region, limit in one.measure.limit.items():
-        counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, code.manifest.regions[region])]
+        counts = [
+            call.instructions
+            for call in calls_for_records(code, one.ready.counted.trace, code.manifest.regions[region])
+        ]
         case = f"own/{one.name}/{region}"
         for key, what, found, most in (
             ("instructions", "worst call", max(counts), limit.instructions),

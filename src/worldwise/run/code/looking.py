@@ -64,7 +64,9 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
     for one in found:
         lines += ["", f"# {one.why}", f"[measure.{one.name}]", *one.lines]
         lines += [
-            f"# [measure.{one.name}.limit.main]" if "program" in one.lines[0] else f"# [measure.{one.name}.limit.REGION]",
+            f"# [measure.{one.name}.limit.main]"
+            if "program" in one.lines[0]
+            else f"# [measure.{one.name}.limit.REGION]",
             "# instructions = 1_000_000  # what the worst call may take; exit status 3 above it",
             '# change = "0%"             # what the median may grow above the baseline',
         ]
@@ -86,7 +88,9 @@ def _application(folder: Path) -> Iterator[Found]:
         if (ta / "Makefile").is_file() and (host / "Makefile").is_file():
             name = case_name(top.resolve().name)
             lines = [toml_line(key, str(one.relative_to(folder))) for key, one in (("ta", ta), ("client", host))]
-            yield Found(name, [*lines, "# log_level = 0            # without the TA's messages"], "An OP-TEE application.")
+            yield Found(
+                name, [*lines, "# log_level = 0            # without the TA's messages"], "An OP-TEE application."
+            )
 
 
 def _elves(folder: Path) -> Iterator[Path]:

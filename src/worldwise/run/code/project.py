@@ -102,8 +102,8 @@ def prepare_project(
         for region in measure.limit:
             if region not in regions:
                 raise WorldwiseError(
-                    f"{opened.where('measure', name, 'limit', region)}: measure.{name}.limit.{files.quoted(region)}: no "
-                    f"such region was measured. There are {', '.join(map(files.quoted, sorted(regions)[:12]))}.",
+                    f"{opened.where('measure', name, 'limit', region)}: measure.{name}.limit.{files.quoted(region)}: "
+                    f"no such region was measured. There are {', '.join(map(files.quoted, sorted(regions)[:12]))}.",
                     did_you_mean(region, regions) or "name the function in regions, and see that it is called",
                 )
         found.append(Made(name, measure, ready, words))
@@ -160,9 +160,7 @@ def _within(folder: Path, name: str) -> Path:
     """A path in the folder. Raises WorldwiseError if a link in it leads out."""
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
-        raise WorldwiseError(
-            f"'{files.quoted(name)}' is a link out of the folder.", "put the file itself there"
-        )
+        raise WorldwiseError(f"'{files.quoted(name)}' is a link out of the folder.", "put the file itself there")
     return folder / name
 
 
