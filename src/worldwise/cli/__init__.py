@@ -27,6 +27,7 @@ _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
         Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.init:init"),
+        Listed("exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.exec:exec_command"),
         Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
         Listed(
             "explain",

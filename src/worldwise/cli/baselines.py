@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import files, outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
@@ -100,7 +100,9 @@ def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -
     path = baseline.path_of(name, folder)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-        path.write_text(baseline.text_of(made, f"--baseline {name}"), encoding="utf-8")
+        # The folder may be a stranger's: no link in it is followed.
+        text = baseline.text_of(made, f"--baseline {name}")
+        files.write_whole(folder, path.relative_to(folder), text.encode())
     outgoing.echo(f"{path} has {len(made.count)} counts: commit it, and compare with --baseline {name}", err=True)
 
 

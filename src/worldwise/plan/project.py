@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from worldwise.base import files
@@ -24,7 +24,6 @@ _Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
 _Words = Annotated[list[Annotated[str, Field(max_length=60_000)]], Field(max_length=_MOST_NAMES)]
 _Names = Annotated[list[_Text], Field(max_length=_MOST_NAMES)]
-_Size = Annotated[int | str, Field(description="a size in bytes, such as 2048 or '2KiB'")]
 _Count = Annotated[int, Field(ge=1, le=2**62)]
 
 
@@ -41,6 +40,28 @@ def _inside(value: str) -> str:
     if problem := files.path_problem(plain):
         raise _wrong(f"must be a path within the folder of this file: {problem}")
     return str(PurePosixPath(plain))
+
+
+def _bytes(value: object) -> object:
+    """A size as people write it becomes bytes."""
+    return _read(parse_size, value)[0] if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """One command is a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+_Size = Annotated[
+    int,
+    Field(ge=0, le=2**62, description="a size in bytes, such as 2048 or '2KiB'"),
+    BeforeValidator(_bytes, json_schema_input_type=int | str),
+]
+_Commands = Annotated[
+    list[str],
+    Field(description="a shell command, or a list of such"),
+    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+]
 
 
 class Limit(StrictModel):
@@ -63,11 +84,6 @@ class Limit(StrictModel):
     def _budget(cls, value: str | None) -> str | None:
         return None if value is None else _read(parse_budget, value)[1]
 
-    @field_validator("stack")
-    @classmethod
-    def _bytes(cls, value: int | str | None) -> int | None:
-        return None if value is None else _size(value)
-
     @model_validator(mode="after")
     def _together(self) -> Self:
         if (self.time is None) != (self.core is None):
@@ -89,7 +105,7 @@ class Measure(StrictModel):
     """One program, OP-TEE application or firmware, and what of it is measured."""
 
     folder: Annotated[str, Field(max_length=1000)] = "."
-    build: Annotated[str | list[str], Field(description="a shell command, or a list of such")] = ""
+    build: Annotated[_Commands, Field(default_factory=list)]
     program: _Text | None = None
     ta: _Text | None = None
     client: _Text | None = None
@@ -120,16 +136,11 @@ class Measure(StrictModel):
 
     @field_validator("build")
     @classmethod
-    def _commands(cls, value: str | list[str]) -> str:
-        text = value if isinstance(value, str) else "\n".join(value)
-        if len(text) > _MOST_BUILD or "\0" in text:
-            raise _wrong(f"has {len(text):,} characters. Allowed: up to {_MOST_BUILD:,}; a longer one is a script.")
-        return text
-
-    @field_validator("flash")
-    @classmethod
-    def _bytes(cls, value: int | str | None) -> int | None:
-        return None if value is None else _size(value)
+    def _short(cls, value: list[str]) -> list[str]:
+        size = sum(map(len, value))
+        if size > _MOST_BUILD or any("\0" in one for one in value):
+            raise _wrong(f"has {size:,} characters. Allowed: up to {_MOST_BUILD:,}; a longer one is a script.")
+        return value
 
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
@@ -155,7 +166,7 @@ class Measure(StrictModel):
     @property
     def commands(self) -> str:
         """The build's commands; empty for none."""
-        return str(self.build)
+        return "\n".join(self.build)
 
     @property
     def named(self) -> list[str]:
@@ -211,11 +222,3 @@ def _read(reader: Any, value: str) -> tuple[Any, str]:
         return reader(value), value
     except WorldwiseError as error:
         raise _wrong(f"{error.message.rstrip('.')}; {error.hint}" if error.hint else error.message) from None
-
-
-def _size(value: int | str) -> int:
-    if isinstance(value, int):
-        if value < 0:
-            raise _wrong("is no size: it is below 0")
-        return value
-    return int(_read(parse_size, value)[0])

@@ -119,7 +119,7 @@ def load(name: str, folder: Path) -> Named:
             + (f" There {'are' if len(there) > 1 else 'is'} {', '.join(map(files.quoted, there))}." if there else ""),
             did_you_mean(name, there) or f"make it of the code as it was: --save-baseline {name}",
         )
-    return Named(name, path, parse(Baseline, read_text(path, "baseline"), path))
+    return Named(name, path, parse(Baseline, read_text(path, "baseline", folder), path))
 
 
 def baseline_of(run: Run, functions: Functions, pattern: str = "") -> Baseline:

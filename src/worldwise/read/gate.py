@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_limit as parse_limit
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.case import Case

@@ -53,7 +53,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
                 yield Verdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
         if limit.stack is not None:
             where = opened.where("measure", one.name, "limit", region, "stack")
-            yield _bytes(case, "stack", stack_of(one, region), int(limit.stack), where)
+            yield _bytes(case, "stack", stack_of(one, region), limit.stack, where)
 
 
 def stack_of(one: Made, region: str) -> int:
