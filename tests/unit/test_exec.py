@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise exec`: what it passes on, and what it keeps; the machine itself is in tests/machine/test_machine_exec.py."""
+"""`worldwise exec`: what it passes on and keeps; the machine itself is in tests/machine/test_machine_exec.py."""
 
 import io
 import json

@@ -72,7 +72,7 @@ def test_the_example_is_a_good_file() -> None:
         ("instructions = 10", 'time = "5ms@1GHz"', "time and core go together"),
         ("instructions = 10", 'time = "5ms"\ncore = "cortex-a72"', "worldwise.toml:7"),
         ("instructions = 10", "stack = 100", "limit.stack is for firmware"),
-        ("measure.bench", "measure.Bench", "Bench"),
+        ("measure.bench", "measure.Bench", "measure: 'Bench' is no name for a measure"),
         ('build = "make"', 'build = "make', "worldwise.toml:3: not valid TOML"),
         ('build = "make"', 'build = "make"\nrun = "curl"', "there is no such key. Allowed: folder, build, program"),
         ('build = "make"', "build = 7", "must be a shell command, or a list of such, is a whole number"),

@@ -93,7 +93,8 @@ def exec_command(
     sys.stdout.buffer.write(done.output)
     sys.stdout.buffer.flush()
     sys.stderr.flush()
-    os.write(2, done.errors)
+    with open(2, "wb", closefd=False) as errors:
+        errors.write(done.errors)
     path = kept or Path(os.environ.get(RUN_VARIABLE) or DEFAULT_RUNS / _FILE)
     append(path, program, arguments, done, lab.digest)
     if not quiet:

@@ -5,6 +5,7 @@ It is a stranger's file. It names files of its own folder alone, and a build tha
 where something is written, what worldwise itself does, or what it may reach.
 """
 
+import re
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -20,7 +21,7 @@ from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.listed import PROJECT_FILE
 
 _MOST_MEASURES, _MOST_NAMES, _MOST_BUILD = 50, 200, 4000
-_Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
 _Words = Annotated[list[Annotated[str, Field(max_length=60_000)]], Field(max_length=_MOST_NAMES)]
 _Names = Annotated[list[_Text], Field(max_length=_MOST_NAMES)]
@@ -197,8 +198,16 @@ class Project(StrictModel):
     format: Literal[1]
     baseline: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
     measure: Annotated[
-        dict[_Name, Measure], Field(min_length=1, max_length=_MOST_MEASURES, description="tables: [measure.NAME]")
+        dict[str, Measure], Field(min_length=1, max_length=_MOST_MEASURES, description="tables: [measure.NAME]")
     ]
+
+    @field_validator("measure")
+    @classmethod
+    def _names(cls, value: dict[str, Measure]) -> dict[str, Measure]:
+        for name in value:
+            if not _NAME.fullmatch(name):
+                raise _wrong(f"'{files.quoted(name)}' is no name for a measure: small letters, digits and dashes")
+        return value
 
 
 def load_project(folder: Path) -> Project:
@@ -221,4 +230,5 @@ def _read(reader: Any, value: str) -> tuple[Any, str]:
     try:
         return reader(value), value
     except WorldwiseError as error:
-        raise _wrong(f"{error.message.rstrip('.')}; {error.hint}" if error.hint else error.message) from None
+        message = error.message.rstrip(".")
+        raise _wrong(f"{message}; {error.hint}" if error.hint else message) from None

@@ -21,7 +21,7 @@ from worldwise import __version__
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.base.toml_model import StrictModel, parse, read_text
 from worldwise.base.toml_text import toml_line
 from worldwise.plan.spec import OWN
 from worldwise.read.comparison import (
@@ -54,7 +54,7 @@ _Line = Annotated[str, Field(max_length=1000)]
 Functions = Mapping[str, Mapping[str, int]]
 
 
-class Instructions(Model):
+class Instructions(StrictModel):
     """The figures of one measure at one place."""
 
     calls: Annotated[int, Field(ge=1)]
@@ -64,7 +64,7 @@ class Instructions(Model):
     most: _Whole
 
 
-class Count(Model):
+class Count(StrictModel):
     """One measure of one case at one place: its figures, and of own code the functions of its median call."""
 
     case: _Line
@@ -74,7 +74,7 @@ class Count(Model):
     functions: Annotated[dict[_Line, _Whole], Field(default_factory=dict)]
 
 
-class Baseline(Model):
+class Baseline(StrictModel):
     """The file: format, the lab and the images that counted, and what each case was given."""
 
     format: Literal[1]
