@@ -29,7 +29,7 @@ def make(runs_dir: Path, second: int, more: int = 0, cases: tuple[Case, ...] = (
                     record["count"] += more
                     record["end"] += more
             write_case(writer, case, record_lines(records))
-        return writer.finish("complete").id
+        return str(writer.finish("complete").id)
 
 
 @pytest.fixture(autouse=True)

@@ -59,8 +59,8 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
         "# With a baseline every run is compared: `worldwise run . --save-baseline main` makes it, commit it.",
         '# baseline = "main"',
     ]
-    for one in outside:
-        lines += ["", f"# {one}."]
+    for sentence in outside:
+        lines += ["", f"# {sentence}."]
     for one in found:
         lines += ["", f"# {one.why}", f"[measure.{one.name}]", *one.lines]
         lines += [

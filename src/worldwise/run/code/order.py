@@ -168,9 +168,9 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
             "strip what is not executed, or measure a smaller input",
         )
     (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *_loaders(content)}))
-    given = [*((path.name, content[f"{ROOM}/{path.name}"]) for path in wanted.files)]
-    given += [("", content["input"])] if wanted.input else []
-    text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(given))
+    brought = [*((path.name, content[f"{ROOM}/{path.name}"]) for path in wanted.files)]
+    brought += [("", content["input"])] if wanted.input else []
+    text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(brought))
     (work / INPUTS).write_text(text, encoding="utf-8")
     for order, lives in ((FIND, 1), (COUNT, wanted.lives)):
         words = [order, str(lives), wanted.guest_path, *wanted.arguments]
