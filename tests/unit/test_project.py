@@ -14,6 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.project import Project, json_schema, load_project
 from worldwise.run.code import project as making
 from worldwise.run.code.limits import verdicts
@@ -224,3 +225,38 @@ def test_init_tells_programs_from_firmware(tmp_path: Path, monkeypatch: pytest.M
     }
     project = parse(Project, text_of(found, []), "worldwise.toml")
     assert set(project.measure) == {"app", "tool"}
+
+
+# --- what a program was given ---
+
+
+def inputs_of(kind: str, command: list[str], lives: int = 2, given: str = "") -> str:
+    manifest = CodeManifest(
+        format=1,
+        name="a",
+        kind=cast(Any, kind),
+        command=command,
+        lives=lives,
+        entry=0,
+        addresses=[],
+        regions={},
+        mapped=[],
+    )
+    return inputs_digest(manifest, {"files.cpio": "0", "inputs": given})
+
+
+def test_arguments_files_and_machine_are_inputs_and_the_code_is_not() -> None:
+    """If this fails, a baseline of other work is compared with, or none is after each change."""
+    base = inputs_of("program", ["/work/a", "1"], given="x")
+    assert base == inputs_of("program", ["/work/a", "1"], given="x")
+    others = [
+        inputs_of("program", ["/work/a", "2"], given="x"),
+        inputs_of("program", ["/work/a", "1"], lives=3, given="x"),
+        inputs_of("program", ["/work/a", "1"], given="y"),
+    ]
+    assert len({base, *others}) == 4
+    firmware = inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x100", "0"])
+    # Where the function is that ends it moves with every change.
+    assert firmware == inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x104", "0"])
+    assert firmware != inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x0", "0"])
+    assert firmware != inputs_of("firmware", ["/firmware.elf", "microbit", "0x100", "0"])
