@@ -105,12 +105,12 @@ def test_standard_input_is_given(
 ) -> None:
     """Of a file or a pipe; of a terminal nobody waits for words."""
     (tmp_path / "input").write_bytes(b"given")
-    monkeypatch.setattr("worldwise.cli.exec.os.fstat", lambda _: (tmp_path / "input").stat())
-    monkeypatch.setattr("worldwise.cli.exec.os.isatty", lambda _: False)
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"given")))
-    assert called(monkeypatch, "bench") == 3
-    monkeypatch.setattr("worldwise.cli.exec.os.isatty", lambda _: True)
-    assert called(monkeypatch, "bench") == 3
+    mode = (tmp_path / "input").stat()
+    for terminal in (False, True):
+        system = SimpleNamespace(fstat=lambda _: mode, isatty=lambda _, is_one=terminal: is_one, environ={})
+        monkeypatch.setattr("worldwise.cli.exec.os", system)
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"given")))
+        assert called(monkeypatch, "bench") == 3
     assert [bool(one.input) for one in asked] == [True, False]
     capfdbinary.readouterr()
 
