@@ -98,12 +98,13 @@ def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -
 
     made = baseline.baseline_of(run, functions, pattern)
     path = baseline.path_of(name, folder)
+    counts = f"{len(made.count)} count{'s' * (len(made.count) > 1)}"
     with writing(path):
         path.parent.mkdir(exist_ok=True)
         # The folder may be a stranger's: no link in it is followed.
         text = baseline.text_of(made, f"--baseline {name}")
         files.write_whole(folder, path.relative_to(folder), text.encode())
-    outgoing.echo(f"{path} has {len(made.count)} counts: commit it, and compare with --baseline {name}", err=True)
+    outgoing.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
 
 
 def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
