@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The example repository, measured by its worldwise.toml: a baseline, a slower line, a deeper stack."""
+"""The example repository, measured by its worldwise.toml: a baseline, a slower line, a limit."""
 
 import shutil
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
     assert "there is no baseline 'main'" in missing.stderr
     made = tool.run(*words, "--save-baseline", "main", timeout=900)
     assert made.returncode == 0, made.stdout + made.stderr
-    assert "Limits: all 6 are kept" in made.stdout
+    assert "Limits: all 5 are kept" in made.stdout
     text = (folder / "baselines" / "main.toml").read_text(encoding="utf-8")
     for case in ("own/ta/TEEC_InvokeCommand.0", "own/bench/crc32", "own/m4/crc32"):
         assert f'case = "{case}"' in text
@@ -53,9 +53,9 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
 
     # A limit alone, without a baseline, names the function too.
     replaced(folder / "worldwise.toml", 'baseline = "main"', "")
-    replaced(folder / "worldwise.toml", "stack = 64", "stack = 0")
-    deeper = tool.run(*words, timeout=900)
-    assert deeper.returncode == 3, deeper.stdout + deeper.stderr
-    assert "stack" in deeper.stdout
-    assert "EXCEEDED" in deeper.stdout
-    assert "worldwise.toml:" in deeper.stdout
+    replaced(folder / "worldwise.toml", "instructions = 15_000", "instructions = 10_000")
+    over = tool.run(*words, timeout=900)
+    assert over.returncode == 3, over.stdout + over.stderr
+    assert "EXCEEDED" in over.stdout
+    assert "Where the median call of own/m4/crc32 goes: crc32 (program) 100.0 %" in over.stdout
+    assert "worldwise.toml:" in over.stdout

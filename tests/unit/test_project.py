@@ -45,7 +45,7 @@ def test_the_example_is_a_good_file() -> None:
     project = load_project(EXAMPLE)
     assert list(project.measure) == ["ta", "bench", "m4"]
     assert project.measure["m4"].flash == 1024
-    assert project.measure["m4"].limit["crc32"].stack == 64
+    assert project.measure["m4"].limit["crc32"].instructions == 15_000
     budget = project.measure["bench"].limit["crc32"].budget
     assert budget
     assert (budget.limit_text, budget.clock_text, budget.place) == ("50 us", "1.5 GHz", "region")
@@ -72,7 +72,6 @@ def test_the_example_is_a_good_file() -> None:
         ("instructions = 10", 'change = "little"', "'little' is not a limit for a gate; say how many per cent"),
         ("instructions = 10", 'time = "5ms@1GHz"', "time and core go together"),
         ("instructions = 10", 'time = "5ms"\ncore = "cortex-a72"', "worldwise.toml:7"),
-        ("instructions = 10", "stack = 100", "limit.stack is for firmware"),
         ("measure.bench", "measure.Bench", "measure: 'Bench' is no name for a measure"),
         ('build = "make"', 'build = "make', "worldwise.toml:3: not valid TOML"),
         ('build = "make"', 'build = "make"\nrun = "curl"', "there is no such key. Allowed: folder, build, program"),
@@ -126,7 +125,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 # --- limits ---
 
 
-def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int = 0) -> list[making.Made]:
+def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | None = 0) -> list[making.Made]:
     """Measures whose regions were counted so."""
     found = []
     for number, (name, measure) in enumerate(opened.project.measure.items()):
@@ -168,6 +167,9 @@ def test_a_limit_of_the_stack() -> None:
     for stack, kept in ((1024, True), (1032, False)):
         (one,) = verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}, stack))
         assert (one.what, one.kept, one.found) == ("stack", kept, f"{stack:,} B")
+    # What was not seen is not 0.
+    with pytest.raises(WorldwiseError, match="the stack of own/bench/crc32 was not seen"):
+        verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}, None))
 
 
 def test_an_error_comes_before_a_limit() -> None:

@@ -156,8 +156,6 @@ class Measure(StrictModel):
                 raise _wrong(f"{name} is for {' and '.join(kinds)}, and this is a {of}")
         if self.firmware and not self.machine:
             raise _wrong("firmware needs the machine that it starts on, such as machine = 'mps2-an386'")
-        if not self.firmware and any(one.stack is not None for one in self.limit.values()):
-            raise _wrong("limit.stack is for firmware: of a process of Linux worldwise does not see the stack's depth")
         if self.firmware and any(one.time for one in self.limit.values()):
             raise _wrong(
                 "limit.time is for program and ta: worldwise predicts no firmware without readings of a counter"

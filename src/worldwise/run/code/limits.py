@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.project import Made, Opened
 
@@ -53,14 +54,20 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
                 yield Verdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
         if limit.stack is not None:
             where = opened.where("measure", one.name, "limit", region, "stack")
-            yield _bytes(case, "stack", stack_of(one, region), limit.stack, where)
+            deepest = stack_of(one, region)
+            if deepest is None:
+                raise WorldwiseError(
+                    f"{where}: the stack of {case} was not seen, so no limit can be kept or exceeded.", "take it out"
+                )
+            yield _bytes(case, "stack", deepest, limit.stack, where)
 
 
-def stack_of(one: Made, region: str) -> int:
-    """How many bytes deep the stack got in the calls of a region of firmware, without the frames of interrupts."""
+def stack_of(one: Made, region: str) -> int | None:
+    """How many bytes deep the stack got in the calls of a region; None if the plugin did not see that."""
     manifest = one.ready.code.manifest
     calls, _ = calls_of(one.ready.counted.trace, manifest.addresses, manifest.regions[region])
-    return max(call.stack or 0 for call in calls)
+    depths = [call.stack for call in calls if call.stack is not None]
+    return max(depths) if len(depths) == len(calls) else None
 
 
 def _bytes(case: str, what: str, found: int, most: int, where: str) -> Verdict:
