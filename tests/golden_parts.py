@@ -30,6 +30,7 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
+from worldwise.plan import project
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -42,6 +43,7 @@ from worldwise.plan.catalogue import (
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.read import models, published
+from worldwise.read.baseline import Baseline
 from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
@@ -393,6 +395,7 @@ _SCHEMAS: Mapping[str, Any] = {
     "finished.json": manifests.Finished,
     "a report": models.Reading,
     "a comparison": Comparison,
+    "a baseline": Baseline,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,
     "a board": Board,
@@ -406,7 +409,7 @@ def schemas() -> str:
     """The JSON schemas of all that is written or read, with what `worldwise schema` prints."""
     found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
     found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
-    found |= {"worldwise schema hardware": figures.json_schema()}
+    found |= {"worldwise schema hardware": figures.json_schema(), "worldwise schema project": project.json_schema()}
     return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
 
 

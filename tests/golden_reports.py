@@ -50,7 +50,7 @@ from worldwise.families.storage.tables import storage_sections
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
-from worldwise.read import gate, published
+from worldwise.read import baseline, gate, published
 from worldwise.read.lens import read_run
 from worldwise.read.models import NotAvailable, Reading
 from worldwise.read.parts import Footprint
@@ -310,6 +310,27 @@ def _gate(directory: Path) -> str:
     return _parts(texts)
 
 
+def _baseline(directory: Path) -> str:
+    """A baseline, and what a pull request reads that made a case of it dearer: the comment is the Markdown."""
+    cases = test_compare_gate
+    with pytest.MonkeyPatch.context() as patch:
+        boards.use(patch)
+        records = {case: synthetic.make_records(case) for case in (cases.SIGN, cases.HASH, cases.OTHER)}
+        a = cases.run_of(directory, 0, records)
+        grown = cases.grown(records[cases.SIGN], dict.fromkeys(range(5), 700))
+        b = cases.run_of(directory, 1, records | {cases.SIGN: grown})
+        before = {cases.SIGN.id: {"mul (app)": 9000, "add @me (app)": 400, "end (app)": 5}}
+        after = {cases.SIGN.id: {"mul (app)": 9650, "add @me (app)": 450, "end (app)": 5}}
+        made = baseline.baseline_of(a, before).model_copy(update={"worldwise": "1.2.3"})
+        named = baseline.Named("merge-base", Path("baselines/merge-base.toml"), made)
+        found = baseline.compare_baseline(named, b, after, cases.limit("0%"))
+    texts = {"the file": baseline.text_of(made, "--baseline merge-base")}
+    texts["terminal"] = _printed(functools.partial(gate_report.render_brief, found))
+    texts["the comment"] = gate_report.to_markdown(found)
+    texts["json"] = gate_report.to_json(found)
+    return _parts(texts)
+
+
 _COMPARED = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))
 
 
@@ -425,6 +446,7 @@ _SECTIONS: Mapping[str, Callable[[bool], Iterable[Section]]] = {
 REPORTS: Mapping[str, Callable[[Path], str]] = {
     **{name: functools.partial(_formats, make) for name, make in READINGS.items()},
     **{name: functools.partial(_sections, draw) for name, draw in _SECTIONS.items()},
+    "baseline": _baseline,
     "compare": _compare,
     "compare-gate": _gate,
     "explain": _explain,

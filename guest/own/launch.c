@@ -6,6 +6,7 @@
  *
  * To do: `find` starts the program once and tells in `maps` where all of it lies as it ends; `count` starts it so many
  * times, one after the other, with a measured region around each life. The file `launched` has a line for each life.
+ * `exec` is the same, and gives the host what the program wrote, its errors apart from its output.
  */
 #include <elf.h>
 #include <errno.h>
@@ -30,6 +31,7 @@
 #define ORDER "/machine/order"
 #define FILES "/machine/files.cpio"
 #define OUTPUT "/output"
+#define ERRORS "/errors"
 #define INPUT "/input"
 #define ROOM "/work"
 #define MAX_ORDER 65536
@@ -149,20 +151,29 @@ static void unpack(void)
 	}
 }
 
-/* What the program finds as its standard files: an empty input, or that of the order, and one file for all output. */
-static void give_files(void)
+/* A new file to which is written at its end. */
+static int written(const char *name)
+{
+	return open(name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+}
+
+/* What the program finds as its standard files: an empty input, or that of the order, and for output one or two. */
+static void give_files(int apart)
 {
 	int input = open(INPUT, O_RDONLY);
-	int output = open(OUTPUT, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+	int output = written(OUTPUT);
+	int errors = apart ? written(ERRORS) : output;
 
 	if (input < 0)
 		input = open("/dev/null", O_RDONLY);
-	if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
+	if (input < 0 || errors < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0)
 		give_up("standard files");
 	if (input > 2)
 		close(input);
 	if (output > 2)
 		close(output);
+	if (apart && errors > 2)
+		close(errors);
 	(void)mkdir(ROOM, 0755);
 	if (chdir(ROOM))
 		give_up(ROOM);
@@ -322,18 +333,22 @@ static void read_order(char *words[MAX_WORDS + 1])
 int main(void)
 {
 	static char *words[MAX_WORDS + 1];
+	int apart;
 
 	record_to(keep_record);
 	read_order(words);
+	apart = !strcmp(words[0], "exec");
 	unpack();
-	give_files();
+	give_files(apart);
 	if (!strcmp(words[0], "find")) {
 		tell_vdso();
 		tell_life(create("launched"), 0, 0, find(words + 2), 0);
 	} else {
 		count(words + 2, strtoul(words[1], NULL, 10));
 	}
-	copy(create("output"), OUTPUT, MOST_SHOWN);
+	copy(create("output"), OUTPUT, apart ? (size_t)MOST_WRITTEN : MOST_SHOWN);
+	if (apart)
+		copy(create("errors"), ERRORS, (size_t)MOST_WRITTEN);
 	record_begin("end");
 	record_number("status", 0);
 	record_number("idle", 0);

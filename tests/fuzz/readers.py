@@ -26,8 +26,11 @@ from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.project import Project
 from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines
+from worldwise.read import baseline
+from worldwise.read.baseline import Baseline
 from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
@@ -87,6 +90,22 @@ CASES: Mapping[str, Case] = {
 def read_suite(data: bytes) -> None:
     """A suite's file."""
     suite.parse_suite(toml_model.decode(data, "suite fuzz.toml"), "fuzz.toml")
+
+
+def read_project(data: bytes) -> None:
+    """A worldwise.toml, and what limits say."""
+    found = toml_model.parse(Project, toml_model.decode(data, "project fuzz.toml"), "fuzz.toml")
+    for measure in found.measure.values():
+        for limit in measure.limit.values():
+            assert limit.allowed >= 0
+            assert limit.budget is None or limit.budget.limit > 0
+
+
+def read_baseline(data: bytes) -> None:
+    """A baseline, which is written again as it was read."""
+    found = toml_model.parse(Baseline, toml_model.decode(data, "baseline fuzz.toml"), "fuzz.toml")
+    again = toml_model.parse(Baseline, baseline.text_of(found, "--baseline fuzz"), "again.toml")
+    assert again == found
 
 
 def read_implementation(data: bytes) -> None:
@@ -297,6 +316,8 @@ def _table(table: SymbolTable) -> None:
 
 READERS: Mapping[str, Callable[[bytes], None]] = {
     "suite": read_suite,
+    "project": read_project,
+    "baseline": read_baseline,
     "implementation": read_implementation,
     "run": read_run,
     "case": read_case,

@@ -47,7 +47,7 @@ def test_a_changed_sample_is_found(tool: Tool) -> None:
     before = hashlib.sha256(path.read_bytes()).hexdigest()
     path.write_text("\n".join(lines) + "\n")
     result = tool.run("report")
-    assert result.returncode == 2
+    assert result.returncode == 1
     assert "records.jsonl" in result.stderr and "another SHA-256" in result.stderr
     # Who changes the digest too is found by the sample that does not add up.
     manifest = path.with_name("case.json")
@@ -55,7 +55,7 @@ def test_a_changed_sample_is_found(tool: Tool) -> None:
     assert before in text
     manifest.write_text(text.replace(before, hashlib.sha256(path.read_bytes()).hexdigest()))
     result = tool.run("report")
-    assert result.returncode == 2
+    assert result.returncode == 1
     assert "records.jsonl:6" in result.stderr
 
 
@@ -76,7 +76,7 @@ def test_a_changed_stored_result_is_found(lone_tool: Tool) -> None:
         manifest.replace(hashlib.sha256(original).hexdigest(), hashlib.sha256(changed).hexdigest())
     )
     result = lone_tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4")
-    assert result.returncode == 2, result.stdout
+    assert result.returncode == 1, result.stdout
     assert "differs when it is measured again" in result.stderr
     assert "invoke" in result.stderr
     assert f"{sample['count']:,}" in result.stderr
@@ -107,7 +107,7 @@ def test_bad_input_starts_nothing(tool: Tool) -> None:
     suite.write_text('format = 1\nname = "mine"\ntitle = "t"\nsample = 3\n')
     before = emulators()
     result = tool.run("run", str(suite))
-    assert result.returncode == 2
+    assert result.returncode == 1
     assert "mine.toml:4" in result.stderr
     assert "samples" in result.stderr
     assert emulators() == before

@@ -35,6 +35,7 @@ from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.plan.case import Case
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted, pack
+from worldwise.run.code.project import open_project, prepare_project
 from worldwise.targets.known import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
@@ -538,6 +539,69 @@ def test_a_build_of_own_code_does_no_more_than_build(what: str, images: ImageSto
     assert says in f"{caught.value.message}\n{caught.value.details}"
     assert "the host's own" not in f"{caught.value.message}\n{caught.value.details}"
     assert secret.read_text() == "the host's own\n"
+
+
+# What the build of a worldwise.toml tries, with what the user reads of it.
+_EVIL_PROJECTS = {
+    "reads": ("cat {secret}", "the build ended with status 1"),
+    "calls": ("exec 3<>/dev/tcp/127.0.0.1/{port}", "the build ended with status"),
+    "links": ("ln -sf {secret} bench", "the build left no file bench"),
+    "leaves": ("ln -sf {secret} /out/0; mkdir bench", "the build left no file bench"),
+    "nothing": ("true", "the build left no file bench"),
+    "writes": ("echo x >>/in/source/worldwise.toml", "the build ended with status"),
+}
+
+
+@pytest.mark.parametrize("what", _EVIL_PROJECTS)
+def test_a_build_of_a_worldwise_toml_does_no_more_than_build(what: str, images: ImageStore, tmp_path: Path) -> None:
+    """The command is a stranger's; the host's file, its network and the folder itself are as they were."""
+    command, says = _EVIL_PROJECTS[what]
+    secret = tmp_path / "secret"
+    secret.write_text("the host's own\n")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(0.1)
+        build = json.dumps(command.format(secret=secret, port=listener.getsockname()[1]))
+        text = f'format = 1\n[measure.evil]\nbuild = {build}\nprogram = "bench"\n'
+        (folder / "worldwise.toml").write_text(text)
+        with pytest.raises(WorldwiseError) as caught:
+            prepare_project(open_project(folder), images, Emulator(images.lab), lambda _: None)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert says in caught.value.message
+    assert "worldwise.toml:2: measure.evil: " in caught.value.message
+    assert "the host's own" not in f"{caught.value.message}\n{caught.value.details}"
+    assert secret.read_text() == "the host's own\n"
+    assert (folder / "worldwise.toml").read_text() == text
+
+
+def test_a_worldwise_toml_names_nothing_outside_its_folder(images: ImageStore, tmp_path: Path) -> None:
+    """No path leads out, by its words or by a link, of whatever key."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "away").symlink_to("/etc")
+    (folder / "bench").write_bytes(b"")
+    for line, said in (
+        ('program = "../secret"', "leads out of the folder"),
+        ('program = "/etc/passwd"', "leads out of the folder"),
+        ('program = "a\\u001b[2J"', "must be a path within the folder"),
+        ('program = "link"', "is a link out of the folder"),
+        ('folder = "away"\nprogram = "passwd"', "is a link out of the folder"),
+        ('program = "bench"\nfiles = ["link"]', "is a link out of the folder"),
+        ('program = "bench"\ninput = "away/passwd"', "is a link out of the folder"),
+        ('program = "bench"\nlibraries = ["../x.so"]', "leads out of the folder"),
+        ('ta = "away"\nclient = "bench"', "is a link out of the folder"),
+        ('firmware = "link"\nmachine = "mps2-an386"', "is a link out of the folder"),
+    ):
+        (folder / "worldwise.toml").write_text(f"format = 1\n[measure.evil]\n{line}\n")
+        with pytest.raises(WorldwiseError) as caught:
+            prepare_project(open_project(folder), images, Emulator(images.lab), lambda _: None)
+        assert said in caught.value.message, line
+        assert "\x1b" not in caught.value.message
 
 
 def test_a_folder_of_own_code_leads_nowhere_else(images: ImageStore, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_the_command(
     chosen = server.asked[0]
     server.known[chosen] = (404, None)
     status, out, err = call(server.address)
-    assert status == 1
+    assert status == 3
     first, second = out.splitlines()
     assert first == f"the root viewers: {asked} files: 1 on none"
     assert f"not on {server.address} (status 404)" in second
@@ -194,7 +194,7 @@ def test_the_command(
     assert "lab import" in err
     assert "lab relock" in err
     status, out, err = call("http://127.0.0.1:1")
-    assert status == 2
+    assert status == 1
     assert out.startswith(f"the root viewers: {asked} files: {asked} without an answer\n")
     assert len(out.splitlines()) == 2
     assert f"no mirror answered for {asked} files" in err

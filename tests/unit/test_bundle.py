@@ -158,13 +158,13 @@ def test_import_by_the_command_line(
     said = "0 files taken, 0 were there, 3 left out: no lock of this checkout names them\n"
     assert (answer.status, answer.out) == (0, said)
     answer = call(tmp_path / "no.tar")
-    assert answer.status == 2
+    assert answer.status == 1
     assert "no.tar: No such file" in answer.err
     if APT_HELPER.exists():
         answer = call(f"file://{archive}")
         assert (answer.status, answer.out.split(",")[0]) == (0, "0 files taken")
         answer = call(f"file://{tmp_path}/no.tar")
-        assert answer.status == 2
+        assert answer.status == 1
         assert "could not be fetched" in answer.err
 
 

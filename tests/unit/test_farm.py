@@ -177,5 +177,5 @@ def test_what_is_no_place_is_told_before_the_lab(
             parse_place(wrong)
     monkeypatch.setenv("PATH", "/nowhere")
     answer = command_line.call(monkeypatch, capsys, "run", "mcu", "--target", NAME, "--via", "labgrid:nucleo")
-    assert answer.status == 2
+    assert answer.status == 1
     assert "no program labgrid-client in PATH" in answer.told and "pipx install labgrid" in answer.told

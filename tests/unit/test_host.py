@@ -84,7 +84,7 @@ def test_a_read_only_cache_is_one_clear_error(cache: Path, arguments: tuple[str,
     """It names the cache, and how to have another; no traceback, no case that FAILED."""
     with read_only(cache):
         done = command(cache, *arguments)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 1, done.stderr
     assert f"worldwise: the cache {cache} cannot be written" in done.stderr
     assert "WORLDWISE_CACHE=DIRECTORY names another one" in done.stderr
     assert "Traceback" not in done.stderr
@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     """Such as one in a file."""
     (tmp_path / "file").write_text("")
     done = command(tmp_path / "cache", "run", "quick", WORLDWISE_CACHE=str(tmp_path / "file" / "cache"))
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert f"the cache {tmp_path}/file/cache cannot be written (Not a directory)" in done.stderr
 
 

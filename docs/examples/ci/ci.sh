@@ -4,7 +4,7 @@
 # anybody, in a folder with the library's checkouts `baseline` and `proposed` and worldwise's `worldwise`.
 #
 #   ci.sh measure SIDE I/N   measure one shard of the library in the checkout SIDE; the run comes into SIDE-runs
-#   ci.sh gate [FROM]        merge the shards of both sides, which lie in FROM, and compare; status 1 if one got slower
+#   ci.sh gate [FROM]        merge the shards of both sides, which lie in FROM, and compare; status 3 if one got slower
 #   ci.sh history DIR [FROM] keep the proposed side's merged run, which lies in FROM, in DIR/runs, and make the site
 #                            DIR/public of all kept
 #
@@ -18,9 +18,14 @@ suite=${SUITE:-mcu}
 choice=${CHOICE:---target nucleo-f446re}
 limit=${LIMIT:-0%}
 
-# Status 1 means that a case failed or a budget is not met: the comparison says that of both sides.
+# Status 1 is a failed case too, and 3 a budget that is not met: the comparison says that of both sides. A run that was
+# never begun has no folder.
+measured() {
+	[ "$1" -eq 3 ] || { [ "$1" -eq 1 ] && ls "$2" >/dev/null; }
+}
+
 merged() {
-	"$worldwise" merge "$from/$1"-runs/*-shard-* --runs "$1-merged" >/dev/null || [ $? -eq 1 ]
+	"$worldwise" merge "$from/$1"-runs/*-shard-* --runs "$1-merged" >/dev/null || measured $? "$1-merged"
 }
 
 case ${1:-} in
@@ -40,7 +45,7 @@ measure)
 	set -f
 	# shellcheck disable=SC2086
 	"$worldwise" run "$suite" --implementation "$side-collected/library" $choice --shard "$shard" \
-		--runs "$side-runs" || [ $? -eq 1 ]
+		--runs "$side-runs" || measured $? "$side-runs"
 	;;
 gate)
 	from=${2:-.}

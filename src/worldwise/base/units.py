@@ -12,6 +12,7 @@ from worldwise.base.errors import WorldwiseError
 _SIZE = re.compile(r"([0-9]{1,15})(B|KiB|MiB)?")
 _SIZE_UNITS = {"MiB": 2**20, "KiB": 2**10, "B": 1}
 _QUANTITY = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([A-Za-z\u00b5\u03bc]+)\s*")
+_LIMIT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?%")
 DURATIONS: Mapping[str, Fraction] = {
     "s": Fraction(1),
     "ms": Fraction(1, 10**3),
@@ -47,6 +48,16 @@ def size_text(size: int) -> str:
         (unit, scale) for unit, scale in _SIZE_UNITS.items() if (size >= scale and size % scale == 0) or scale == 1
     )
     return f"{size // scale}{unit}"
+
+
+def parse_limit(text: str) -> Fraction:
+    """A limit on a change, such as `0.1%`, as a fraction. Raises WorldwiseError."""
+    match = _LIMIT.fullmatch(text.strip())
+    if not match:
+        raise WorldwiseError(
+            f"'{files.quoted(text)}' is not a limit for a gate.", "say how many per cent more may pass: 0% or 0.1%"
+        )
+    return Fraction(match[1]) / 100
 
 
 def parse_duration(text: str) -> Fraction:

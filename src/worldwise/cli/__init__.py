@@ -16,11 +16,9 @@ from worldwise import __version__
 from worldwise.base import collector, outgoing, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.cli import ending
+from worldwise.cli.ending import EXIT_ERROR, EXIT_INTERRUPTED
 from worldwise.cli.lazy import LazyGroup, Listed
 
-# As shells report a program ended by Ctrl-C.
-EXIT_INTERRUPTED = 130
-EXIT_ERROR = 2
 # Set in a command that begins again.
 _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
@@ -28,6 +26,8 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
+        Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.init:init"),
+        Listed("exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.exec:exec_command"),
         Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
         Listed(
             "explain",
@@ -113,7 +113,7 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line. Exit status: 0 done, 1 measured but failed or over budget, 2 could not, 130 Ctrl-C."""
+    """Run the command line. Exit status: 0 done, 1 could not or a case failed, 2 usage, 3 over a limit, 130 Ctrl-C."""
     paths.whole_path()
     signals = ending.Signals()
     signals.listen()

@@ -10,6 +10,8 @@ import click
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.baselines import Baselines
+from worldwise.cli.ending import EXIT_ERROR
 from worldwise.cli.memory import memory_section, ta_words
 from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
@@ -53,6 +55,7 @@ class OwnCall:
     silence: int
     cores: Sequence[str]
     latest: bool
+    baselines: Baselines
     stacks: Sequence[Brought] = ()
 
 
@@ -130,7 +133,11 @@ def _measure(
     )
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
     run = "latest" if call.latest else f"latest --runs {call.runs}"
-    return measure(order, options, shown, lambda run_made, how: _screen(run_made, how, ready, run, words))
+
+    def screen(made_run: Run, how: Shown) -> int:
+        return call.baselines.judge(made_run, _screen(made_run, how, ready, run, words), how.form != "table")
+
+    return measure(order, options, shown, screen)
 
 
 def _suite(ready: Ready) -> Suite:
@@ -196,7 +203,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     ):
         # On one line, to be copied.
         console.print(line, soft_wrap=True, markup=False)
-    return 1 if run.state == "failed" else 0
+    return EXIT_ERROR if run.state == "failed" else 0
 
 
 def _shown(code: Code, region: str) -> str:

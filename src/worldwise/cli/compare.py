@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise compare`: two runs, or two variants of one, and a gate on what changed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
 from worldwise.read import gate
 from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
-from worldwise.run.rundir import open_run
-
-EXIT_OVER_LIMIT = 1
+from worldwise.run.rundir import Run, open_run
 
 _FORMATS = ("table", *gate_report.EXPORTERS)
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
-_RARE = {"Also": ("judge", "writes", "runs")}
+_RARE = {"Baselines": ("baseline", "save_baseline"), "Also": ("judge", "writes", "runs")}
 
 
 @click.command(cls=Command, rare=_RARE)
 @click.argument("run", metavar="RUN")
-@click.argument("a", metavar="OTHER_RUN | VARIANT_A")
+@click.argument("a", metavar="OTHER_RUN | VARIANT_A", default="")
 @click.argument("b", metavar="[VARIANT_B]", default="")
 @click.option(
     "--fail-above",
     "limit",
     metavar="PERCENT",
-    help="Be a gate: exit status 1 if B takes more than that above A: 0%, 0.1%.",
+    help="Be a gate: exit status 3 if B takes more than that above A: 0%, 0.1%.",
 )
 @click.option(
     "--judge",
@@ -49,6 +49,7 @@ _RARE = {"Also": ("judge", "writes", "runs")}
 )
 @click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
 @click.option("--full", is_flag=True, help="Show all figures of every row, also of those in which nothing differs.")
+@baseline_options
 @format_option(_FORMATS, "comparison")
 @output_option
 @click.option(
@@ -68,26 +69,30 @@ def compare(
     allow: tuple[Allowance, ...],
     pattern: str,
     full: bool,
+    save_baseline: str | None,
+    baseline: str | None,
     form: str,
     output: Path | None,
     writes: tuple[str, ...],
     runs: Path,
 ) -> int:
-    """Compare two runs (the first is the older one), or two variants of one run.
+    """Compare two runs (the first is the older one), two variants of one run, or a run with a baseline.
 
     \b
       worldwise compare RUN_A RUN_B
       worldwise compare RUN_A RUN_B --fail-above 0.1% --write junit=report.xml
       worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
       worldwise compare RUN core=cortex-a53 core=cortex-a76
+      worldwise compare RUN --save-baseline main
+      worldwise compare RUN --baseline main
 
     \f
     A run is a directory, an id, the beginning of an id, or `latest`. What must agree (lab, images without the library,
     number of calls) is refused if it does not. docs/use/gate.md shows a gate in continuous integration. The rows that
     changed most come first, with the command that says which functions the change is of; --full has every row.
 
-    Exit status: 0 compared, and within the limit if there is one; 1 over the limit, or a case of A is not in B; 2 not
-    comparable, or nothing to judge.
+    Exit status: 0 compared, and within the limit if there is one; 1 not comparable, nothing to judge, or a case of A is
+    not in B; 3 over the limit.
     """
     wanted = [_destination(text) for text in writes]
     for path in (*([output] if output else []), *(path for _, path in wanted)):
@@ -99,15 +104,40 @@ def compare(
         limit_text=limit or "",
         judge=judge,
     )
+    one_run = bool(baseline or save_baseline)
+    if one_run and a:
+        raise click.UsageError("--baseline and --save-baseline take one RUN")
+    if not (one_run or a):
+        raise click.UsageError("name what to compare RUN with: OTHER_RUN, VARIANT_A and VARIANT_B, or --baseline NAME")
     first = open_run(run, runs)
-    if b:
+    if one_run:
+        found = _with_baseline(first, baseline, save_baseline, options)
+        if found is None:
+            return 0
+        comparison = found
+    elif b:
         comparison = gate.compare_variants(first, a, b, options)
     else:
         comparison = gate.compare_runs(first, open_run(a, runs), options)
     for other, path in wanted:
         _write(comparison, other, path, full)
     _print(comparison, form, output, full, runs)
-    return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
+    return gated_status(comparison.gate)
+
+
+def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.Options) -> Comparison | None:
+    """One run beside a baseline, or kept as one; None if there is nothing to compare. Raises WorldwiseError."""
+    from worldwise.read.baseline import compare_baseline, load
+
+    functions = functions_of(run, options.pattern)
+    comparison = None
+    if baseline:
+        text = options.limit_text or NO_CHANGE
+        options = replace(options, limit=gate.parse_limit(text), limit_text=text)
+        comparison = compare_baseline(load(baseline, Path()), run, functions, options)
+    if saved:
+        save(run, saved, Path(), functions, options.pattern)
+    return comparison
 
 
 def _print(comparison: Comparison, form: str, output: Path | None, full: bool, runs: Path) -> None:

@@ -15,6 +15,10 @@ from worldwise.base.outgoing import GONE
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+# Exit statuses. 2 is click's: the command line was not understood.
+EXIT_ERROR, EXIT_EXCEEDED = 1, 3
+# As shells report a program ended by Ctrl-C.
+EXIT_INTERRUPTED = 130
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Seconds that an orderly end may take before a further signal cuts it short.
 _PATIENCE = 30.0

@@ -92,7 +92,7 @@ def calibrate(
       worldwise calibrate latest
       worldwise calibrate latest --fit flash_wait_states --output cores/cortex-m4-mine.toml
 
-    Exit status: 0 all is well; 2 it could not be fitted, or must not.
+    Exit status: 0 all is well; 1 it could not be fitted, or must not.
     """
     if output:
         check_output(output)

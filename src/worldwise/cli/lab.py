@@ -16,6 +16,7 @@ from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.columns import echo_line
 from worldwise.cli.container import image_command
+from worldwise.cli.ending import EXIT_EXCEEDED
 from worldwise.cli.group import Group
 from worldwise.cli.options import check_output, locked_option, setting
 from worldwise.cli.propose import propose
@@ -378,8 +379,8 @@ def mirrors_command(names: tuple[str, ...]) -> None:
     keeps the files while they are there. Files that no mirror has are sought at the second sources too. Crates are
     not asked for: their registry drops none.
 
-    Exit status: 0 a mirror has each file; 1 one has vanished from all; 2 no mirror could be
-    asked.
+    Exit status: 0 a mirror has each file; 1 no mirror could be asked; 3 one has vanished from
+    all.
 
     \b
       worldwise lab mirrors
@@ -411,7 +412,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
         return
     if any(one.vanished for one in lost):
         outgoing.echo(f"ways out: {BUNDLE}; {OTHER_MIRROR}; {RELOCK}", err=True)
-        sys.exit(1)
+        sys.exit(EXIT_EXCEEDED)
     raise WorldwiseError(
         f"no mirror answered for {len(lost):,} files", "check the network and the proxies: `worldwise doctor --network`"
     )
@@ -421,7 +422,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
 def yanked_command() -> None:
     """Ask the registries whether a pinned crate or package was yanked.
 
-    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 one was; 2 it could not be asked.
+    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 it could not be asked; 3 one was.
 
     \b
       worldwise lab yanked
@@ -435,7 +436,7 @@ def yanked_command() -> None:
     for what, which in found.items():
         outgoing.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
     if any(found.values()):
-        sys.exit(1)
+        sys.exit(EXIT_EXCEEDED)
 
 
 # Without these no run can be made; the key cache, other tools and the tests need the others.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Those that a screen has room for, below a line of heads and one that says how many are not listed.
 _MOST_RUNS = 36
-_SCHEMAS = ("records", "trace", "hardware")
+_SCHEMAS = ("records", "trace", "hardware", "project")
 
 
 @click.command(cls=Command, name="list")
@@ -109,17 +109,21 @@ def _wrapped(text: str) -> str:
 @click.command(cls=Command)
 @click.argument("what", type=click.Choice(_SCHEMAS), default="records")
 def schema(what: str) -> int:
-    """Print the JSON schema of the records, of the plugin's traces, or of files with figures of hardware.
+    """Print the JSON schema of the records, of the plugin's traces, of files with figures of hardware, or of
+    worldwise.toml.
 
     \b
       worldwise schema records
       worldwise schema trace
       worldwise schema hardware
+      worldwise schema project
     """
     if what == "trace":
         from worldwise.records.trace import json_schema
     elif what == "hardware":
         from worldwise.validation.figures import json_schema
+    elif what == "project":
+        from worldwise.plan.project import json_schema
     else:
         from worldwise.records.parse import json_schema
     outgoing.echo(json.dumps(json_schema(), indent=2))

@@ -29,7 +29,7 @@ def merge(
     shard is missing or not whole, the error names it and the command that measures it. A shard may be there twice: its
     runs are compared.
 
-    Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 the shards could not be merged.
+    Exit status: 0 all is well; 1 a case failed, or the shards could not be merged; 3 the budget is not met.
     """
     if output:
         check_output(output)

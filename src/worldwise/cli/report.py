@@ -14,6 +14,7 @@ from worldwise.base import outgoing
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS, check_output, reading_options, runs_option, wanted_budget, writing
 from worldwise.plan.budget import Budget
@@ -29,7 +30,6 @@ from worldwise.report.tasks import Times
 from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run, open_run
 
-EXIT_OVER_BUDGET = 1
 HTML = "html"
 # Formats in which a part of a report can be printed.
 _OF_SECTIONS = ("table", "markdown", "latex")
@@ -100,6 +100,9 @@ def report(
       worldwise report latest --section budget --section 'price*'
       worldwise report 20260102 --format csv --output figures.csv
       worldwise report latest --format html --output report.html
+
+    \f
+    Exit status: 0 all is well; 1 a case failed, or the run cannot be read; 3 the budget is not met.
     """
     if parts and form not in _OF_SECTIONS:
         raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
@@ -111,7 +114,7 @@ def report(
 
 
 def show(run: Run, wanted: Wanted) -> int:
-    """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
+    """Print or write the reading of a run. Returns the exit status: 1 if a case failed, 3 if a budget is not met."""
     if wanted.output:
         check_output(wanted.output)
     if wanted.form == HTML and not wanted.output and sys.stdout.isatty():
@@ -134,7 +137,9 @@ def show(run: Run, wanted: Wanted) -> int:
         else:
             outgoing.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
-    return EXIT_OVER_BUDGET if over or reading.failed or reading.missing else 0
+    if reading.failed or reading.missing:
+        return EXIT_ERROR
+    return EXIT_EXCEEDED if over else 0
 
 
 def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: list[Section] | None) -> None:

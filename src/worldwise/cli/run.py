@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import what
+from worldwise.cli.baselines import Baselines, baseline_options
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
@@ -83,7 +84,13 @@ class _Call:
     seeds: int
     as_shipped: bool
     stack_file: Path | None
+    save_baseline: str | None
+    baseline: str | None
     own: what.Typed
+
+    def baselines(self) -> Baselines:
+        """The baselines that were named."""
+        return Baselines(Path(), self.baseline or "", self.save_baseline or "")
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -97,7 +104,7 @@ class _Call:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
+    "Repeat and check": ("baseline", "save_baseline", "fresh", "verify", "cold", "reverse", "silence"),
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
@@ -281,11 +288,12 @@ _RARE = {
     "else fsspec knows: docs/use/machines.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, not the answer alone.")
+@baseline_options
 @locked_option
 @runs_option
 @reading_options
 def run(**typed: Any) -> int:
-    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) and print what it answers.
+    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) or a folder with a worldwise.toml.
 
     \b
       worldwise run
@@ -305,14 +313,17 @@ def run(**typed: Any) -> int:
       worldwise run tee --on dask://node1:8786 --key workers.key --cache /shared/worldwise
       worldwise run tee --on slurm:16 --slurm partition=short --cache /shared/worldwise
 
-    Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
+    Exit status: 0 all is well; 1 a case failed, or it could not be measured; 3 over a budget or baseline.
     """
     call = _Call(own=what.Typed.taken(typed), **typed)
     kind = what.chosen()
+    if kind is what.SUITE and call.suite == _VALIDATION:
+        return _validation(call)
+    if kind is what.FOLDER:
+        return _own(call)
+    call.baselines().check()
     if kind is not what.SUITE:
         return _own(call)
-    if call.suite == _VALIDATION:
-        return _validation(call)
     if call.resume:
         _refuse_with_resume()
     if call.cache:
@@ -323,7 +334,7 @@ def run(**typed: Any) -> int:
         check_output(call.output)
     order, budget = _order(call)
     # These modules take long to load, so a typing error is reported before.
-    from worldwise.cli.report import Wanted
+    from worldwise.cli.report import Wanted, show
     from worldwise.cli.session import measure
     from worldwise.run.options import Options
 
@@ -339,7 +350,9 @@ def run(**typed: Any) -> int:
         seeds=order.old.manifest.seeds if order.old else call.seeds,
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
-    return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
+    shown = Wanted(call.form, call.output, budget, call.full, answer=answer)
+    aside = call.form != "table"
+    return measure(order, options, shown, lambda made, how: call.baselines().judge(made, show(made, how), aside))
 
 
 def _own(call: _Call) -> int:
@@ -354,7 +367,11 @@ def _own(call: _Call) -> int:
     # What stands where a suite does is the first of the program's arguments.
     words = (*(() if _is_default("suite") else (call.suite,)), *call.own.arguments)
     stacks = _stack(call, None)
-    how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), stacks)
+    how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.baselines(), stacks)
+    if what.chosen() is what.FOLDER:
+        from worldwise.cli.project import measure_project
+
+        return measure_project(Path(call.suite), how, Shown(call.form, call.output, None, call.full))
     return measure_typed(call.own, words, how, Shown(call.form, call.output, None, call.full))
 
 
@@ -468,9 +485,11 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
         return None
     from worldwise.run.measurers import remote_of
 
-    for name in ("verify", "jobs", "predict"):
+    for name in ("verify", "jobs", "predict", "baseline", "save_baseline"):
         if not _is_default(name):
-            raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
+            raise click.UsageError(
+                f"--via measures a board itself, case by case, so it does not accept {_option(name)}"
+            )
     begun = order.old.manifest.chip_clock if order.old else None
     clock = begun.name if begun else call.clock or ""
     return remote_of(call.via, order.cases, clock, call.serial or "", call.ta_key or "", call.ta_folder or "")

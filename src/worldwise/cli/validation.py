@@ -90,7 +90,7 @@ def show(file: Path, full: bool, every: bool) -> None:
 
 @validation.command()
 def check() -> None:
-    """Say whether the repository's run was made with the engine and the cores that are there. Exit status 2 if not.
+    """Say whether the repository's run was made with the engine and the cores that are there. Exit status 1 if not.
 
     \b
       worldwise validation check

@@ -12,8 +12,11 @@ from typing import Any, Self
 import click
 from click.core import ParameterSource
 
+from worldwise.base import paths
+from worldwise.plan.listed import PROJECT_FILE
+
 # Options that say how a run is shown or kept, which every kind takes.
-_SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence")
+_SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence", "baseline", "save_baseline")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ FIRMWARE = Kind(
     ("machine", "until", "instructions", "regions", "name", "fresh"),
     "docs/use/your-code.md says what it takes",
 )
+FOLDER = Kind(
+    "a folder with a worldwise.toml",
+    (),
+    ("suite", "fresh", "predict"),
+    "the file says what is measured: docs/use/in-your-repository.md",
+)
 KINDS = (PROGRAM, APPLICATION, FIRMWARE, SUITE)
 
 
@@ -61,6 +70,8 @@ def chosen() -> Kind:
     """The kind that was chosen. Raises click.UsageError for an option that it does not take, naming both."""
     given = [name for name in _parameters() if is_given(name)]
     picked = [kind for kind in KINDS if any(name in given for name in kind.chosen_by)]
+    if not picked and is_folder(click.get_current_context().params["suite"]):
+        picked = [FOLDER]
     if len(picked) > 1:
         first, second = (_option(next(name for name in kind.chosen_by if name in given)) for kind in picked[:2])
         raise click.UsageError(f"{first} and {second} measure different things: one run measures one of them")
@@ -70,6 +81,13 @@ def chosen() -> Kind:
             owner = next((other for other in KINDS if other is not kind and name in (other.takes or ())), None)
             raise _refused(kind, name, owner)
     return kind
+
+
+def is_folder(typed: str) -> bool:
+    """Whether what stands where a suite does is a folder, by its path."""
+    if "/" in typed or typed in (".", ".."):
+        return Path(typed).is_dir()
+    return Path(typed, PROJECT_FILE).is_file() and not (paths.SUITES / f"{typed}.toml").exists()
 
 
 def _takes(kind: Kind, name: str) -> bool:

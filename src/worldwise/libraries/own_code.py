@@ -5,6 +5,7 @@ A run keeps it as a folder of the cache, by its digest: the files of the measure
 what starts it (`find`, `count`), and `code.json`, which says what it is and where its regions begin.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ from worldwise.lab.image import check_files
 MANIFEST = "code.json"
 ARCHIVE = "files.cpio"
 FIND, COUNT = "find", "count"
+# What it is given besides its libraries: a line for each file, with its SHA-256.
+INPUTS = "inputs"
 # The kinds of own code.
 PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
 # The file of firmware in its folder.
@@ -157,6 +160,19 @@ def labels_of(addresses: Sequence[int], marks: Sequence[Mark]) -> tuple[str, ...
 def functions_in(addresses: Sequence[int]) -> tuple[int, ...]:
     """Those of the addresses of regions that are functions'."""
     return tuple(address for address in addresses if address < MARKED)
+
+
+def inputs_digest(manifest: CodeManifest, listed: Mapping[str, str]) -> str:
+    """SHA-256 of what decides what own code does, besides its own bytes; `listed` has the digests of its files.
+
+    Arguments, files and standard input of a program; machine and end of firmware, whose addresses are its own.
+    """
+    if manifest.kind == FIRMWARE:
+        _, machine, until, instructions = manifest.command
+        given = [machine, str(until != "0x0"), instructions]
+    else:
+        given = [*manifest.command, str(manifest.lives), listed.get(INPUTS, "")]
+    return hashlib.sha256(json.dumps(given).encode()).hexdigest()
 
 
 def case_name(name: str) -> str:

@@ -5,7 +5,7 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from worldwise.base import files
@@ -23,8 +23,11 @@ _MOST_DEPTH = 32
 _MOST_BYTES = 256 * 2**20
 
 
-def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str, str]]:
-    """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out."""
+def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] = ()) -> tuple[Path, dict[str, str]]:
+    """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out.
+
+    So are the folders and files of the names in `leave`, at the top.
+    """
     store.mkdir(parents=True, exist_ok=True)
     top = directory.resolve()
     with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
@@ -32,7 +35,7 @@ def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str
         copy.mkdir()
         listed: dict[str, str] = {}
         left = _MOST_BYTES
-        for relative, source in files_of(directory):
+        for relative, source in files_of(directory, leave):
             shown = directory / relative
             try:
                 size = source.stat().st_size
@@ -67,7 +70,7 @@ def _too_much(directory: Path) -> WorldwiseError:
     )
 
 
-def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
+def files_of(directory: Path, leave: Collection[str] = ()) -> Iterator[tuple[Path, Path]]:
     """Every file below a folder, sorted by name: its path in the folder, and the path of its content.
 
     The two differ for a link to another file of the folder.
@@ -75,7 +78,8 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
     top = directory.resolve()
     seen = 0
     for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        left = leave if Path(folder) == top else ()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in left)
         seen += 1
         if seen > _MOST_FOLDERS or len(Path(folder).relative_to(top).parts) > _MOST_DEPTH:
             raise WorldwiseError(
@@ -90,7 +94,7 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
                 )
         for name in sorted(names):
             path = Path(folder, name)
-            if name.startswith("."):
+            if name.startswith(".") or name in left:
                 continue
             relative = path.relative_to(top)
             shown = directory / relative

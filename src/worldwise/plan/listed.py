@@ -19,6 +19,9 @@ from worldwise.base import files, paths
 FOLDER = "suites"
 _MOST_BYTES = 2**20
 
+# What a repository measures: see worldwise.plan.project, which takes longer to load.
+PROJECT_FILE = "worldwise.toml"
+
 
 class Listed(NamedTuple):
     """A suite: its name, its number of cases, its title."""

@@ -98,10 +98,12 @@ class Side(Result):
     own: dict[str, str]
     # What its lab has for what the lock names; JSON has it if there is any.
     drift: tuple[str, ...] = ()
+    # The file of a baseline; JSON has it if it is one.
+    baseline: str = ""
 
     @model_serializer(mode="wrap")
-    def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_empty(handler(self), "drift")
+    def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_empty(without_empty(handler(self), "drift"), "baseline")
 
     @property
     def label(self) -> str:
@@ -125,6 +127,15 @@ class Disagreement(Result):
     detail: str
 
 
+class Moved(Result):
+    """A function whose own instructions in the median call changed, as `function (file)`."""
+
+    case: str
+    function: str
+    a: int
+    b: int
+
+
 class Gate(Result):
     """The gate: `limit` as it was given; how many rows were judged, are over it, and how many cases were lost."""
 
@@ -139,7 +150,8 @@ class Gate(Result):
 class Comparison(Result):
     """All results of comparing two sides; every format is made from this. `disagreements` are the allowed ones.
 
-    `outcomes` says of each pair of cases without counts whether their records are the same.
+    `outcomes` says of each pair of cases without counts whether their records are the same. `moved` are the functions
+    that changed, the most first, of own code beside a baseline, which keeps them.
     """
 
     format: Literal[1]
@@ -151,6 +163,11 @@ class Comparison(Result):
     disagreements: tuple[Disagreement, ...]
     notes: tuple[str, ...]
     gate: Gate | None
+    moved: tuple[Moved, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_empty(handler(self), "moved")
 
     @property
     def exceeding(self) -> list[Row]:

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from worldwise.base import paths
+from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_limit as parse_limit
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import draws_by_seed, seed_problem
+from worldwise.plan.spec import OWN
 from worldwise.read.beside import own_path
 from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
 from worldwise.read.rows import judge_row, match_series, row_of
@@ -27,8 +30,6 @@ from worldwise.run.manifests import CaseManifest
 from worldwise.run.own import stack_of, stack_words
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import Run
-
-_LIMIT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,6 @@ class Options:
     limit: Fraction | None = None
     limit_text: str = ""
     judge: Judge = "auto"
-
-
-def parse_limit(text: str) -> Fraction:
-    """A limit such as `0.1%` as a fraction. Raises WorldwiseError."""
-    match = _LIMIT.fullmatch(text.strip())
-    if not match:
-        raise WorldwiseError(f"'{text}' is not a limit for a gate.", "say how many per cent more may pass: 0% or 0.1%")
-    return Fraction(match[1]) / 100
 
 
 def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comparison:
@@ -123,8 +116,25 @@ def _collect(run: Run, pattern: str, selected: Selected | None) -> _Cases:
     return found
 
 
+# Own code's images of a run: its files, and the order that starts it, which is among the inputs.
+OWN_IMAGES = ("own", "order")
+
+
+def own_inputs(run: Run, manifest: CaseManifest) -> str:
+    """The digest of what the own code of a case was given. Raises WorldwiseError if the run does not say."""
+    for entry in run.manifest.own:
+        if entry.name == manifest.implementation:
+            try:
+                return inputs_digest(CodeManifest.model_validate_json(entry.manifest), entry.files)
+            except ValueError:
+                break
+    raise WorldwiseError(f"run {run.id} does not say what {files.quoted(manifest.implementation)} was given")
+
+
 def is_library_image(name: str, case: Case) -> bool:
     """Whether an image contains the measured library; an image without it is the same for every library."""
+    if case.target == OWN and name in OWN_IMAGES:
+        return True
     # OP-TEE's own image contains the measured library only if that library is one of OP-TEE's.
     if name.startswith("optee-") and case.implementation not in IMPLEMENTATIONS:
         return False
@@ -132,7 +142,7 @@ def is_library_image(name: str, case: Case) -> bool:
 
 
 @dataclass
-class _Read:
+class CaseRead:
     """A complete case's records, checked."""
 
     manifest: CaseManifest
@@ -140,7 +150,7 @@ class _Read:
     checked: CheckedRecords
 
     @classmethod
-    def of(cls, run: Run, manifest: CaseManifest) -> "_Read":
+    def of(cls, run: Run, manifest: CaseManifest) -> "CaseRead":
         # Of a machine as it is shipped: what belongs to the call, not what interrupted it.
         name, case = own_path(run, manifest)
         path = run.case_directory(manifest.id) / name
@@ -187,8 +197,8 @@ class _Comparing:
         gate = self._judge()
         return Comparison(
             format=FORMAT,
-            a=_side(run_a, self.selections[0]),
-            b=_side(run_b, self.selections[1]),
+            a=side_of(run_a, self.selections[0]),
+            b=side_of(run_b, self.selections[1]),
             rows=tuple(self.rows),
             outcomes=self.outcomes,
             unpaired=tuple(self.unpaired),
@@ -245,6 +255,10 @@ class _Comparing:
 
     def _disagree_inputs(self) -> None:
         """Another draw is other work. A run from before inputs were given has drawn what it would."""
+        for one, other in self.pairs:
+            if one.target == OWN and own_inputs(self.runs[0], one) != own_inputs(self.runs[1], other):
+                self._disagree("inputs", f"arguments, files or standard input of {one.implementation}")
+                break
         a, b = (run.manifest.seed for run in self.runs)
         drawing = [pair[0].case() for pair in self.pairs]
         if a != b and any(draws_by_seed(case) if None in (a, b) else not seed_problem(case) for case in drawing):
@@ -265,6 +279,9 @@ class _Comparing:
         if others and self.variants:
             # A suite may ask more of one variant, such as the one that it recommends.
             self.notes.append(f"Not as many samples after warm-up calls on both sides: {named_list(others)}.")
+        elif others and all(a.target == OWN for a, _ in self.pairs):
+            # How often own code calls a function is what it does, not how it was measured.
+            self.notes.append(f"Not as many calls on both sides: {named_list(others)}.")
         elif others:
             self._disagree("samples", f"samples after warm-up calls of {named_list(others)}")
 
@@ -349,9 +366,9 @@ class _Comparing:
 
     def _compare(self, a: CaseManifest, b: CaseManifest, identical: bool) -> None:
         run_a, run_b = self.runs
-        read_a = _Read.of(run_a, a)
+        read_a = CaseRead.of(run_a, a)
         # The same bytes need no second check.
-        read_b = read_a if identical and a.id == b.id else _Read.of(run_b, b)
+        read_b = read_a if identical and a.id == b.id else CaseRead.of(run_b, b)
         if not read_a.checked.samples and not read_b.checked.samples:
             self.outcomes[a.id] = read_a.results() == read_b.results()
             return
@@ -413,7 +430,8 @@ class _Comparing:
         return named_list([f"{each.case} {each.reason}" for each in self.unpaired]) or "neither has a case"
 
 
-def _side(run: Run, selection: str) -> Side:
+def side_of(run: Run, selection: str) -> Side:
+    """What a comparison says of a run."""
     manifest = run.manifest
     return Side(
         run=run.id,

@@ -34,7 +34,7 @@ def row_of(
     same_inputs: bool,
     identical: bool,
 ) -> Row:
-    figures_a, figures_b = _figures(a, series_a), _figures(b, series_b)
+    figures_a, figures_b = figures_of(a, series_a), figures_of(b, series_b)
     difference = figures_b.median - figures_a.median
     pairs = zip(series_a, series_b, strict=True) if same_inputs else ()
     calls = [Call(index=one.index, a=one.count, b=two.count) for one, two in pairs]
@@ -62,7 +62,8 @@ def row_of(
     )
 
 
-def _figures(manifest: CaseManifest, series: Sequence[Sample]) -> Figures:
+def figures_of(manifest: CaseManifest, series: Sequence[Sample]) -> Figures:
+    """The figures of a series: the first call, and those after the warm-up."""
     counts = [sample.count for sample in series if sample.phase == "sample"]
     return Figures(
         n=len(counts),

@@ -18,6 +18,8 @@ from worldwise.report.terminal import print_prose, print_sections
 _MOST_ROWS = 20
 # On one screen: rows, cases that are not compared, commands, columns.
 _FEW_ROWS, _FEW_CASES, _FEW_COMMANDS, _MOST_WIDTH = 7, 2, 2, 100
+# Of each case, on that screen and elsewhere.
+_FEW_FUNCTIONS, _MOST_FUNCTIONS = 3, 10
 
 
 def render(comparison: Comparison, console: Console, full: bool = False) -> None:
@@ -52,6 +54,7 @@ def brief_sections(comparison: Comparison) -> list[Section]:
     gate = comparison.gate
     parts = [
         Section(_title(comparison), _brief_table(shown) if shown else None, [*left, *_row_notes(comparison)]),
+        _moved_section(comparison, _FEW_FUNCTIONS),
         Section("Not compared", None, unpaired) if unpaired else None,
         Section("What both are", None, [*_side_notes(comparison, brief=True), *_agreement_notes(comparison)[:2]]),
         # The rows over the limit are those in the table's first lines.
@@ -64,6 +67,9 @@ def brief_sections(comparison: Comparison) -> list[Section]:
 
 def explain_commands(comparison: Comparison, runs: str = "") -> list[str]:
     """The commands that say which functions the greatest changes are of, ready to paste; one for each case."""
+    if comparison.a.baseline:
+        # Its runs are gone: it keeps the functions itself.
+        return []
     rows = {(row.case, row.case_b): row for row in reversed(_changed(comparison)) if row.difference and row.ratio}
     folder = ["--runs", runs] if runs else []
     found = []
@@ -122,6 +128,7 @@ def sections(comparison: Comparison, full: bool = False) -> list[Section]:
             _table(rows) if rows else None,
             _row_notes(comparison, " (--full lists them)" if not full else ""),
         ),
+        _moved_section(comparison, _MOST_FUNCTIONS),
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
@@ -181,6 +188,7 @@ def to_markdown(comparison: Comparison) -> str:
             _table(shown) if shown else None,
             [*_gate_notes(comparison), *notes],
         ),
+        _moved_section(comparison, _MOST_FUNCTIONS),
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
@@ -294,9 +302,11 @@ def _row_notes(comparison: Comparison, hint: str = "") -> list[str]:
     same = [row for row in rows if row.verdict == "same" and row.same_inputs]
     cases = {row.case: row.identical for row in rows} | comparison.outcomes
     notes = []
-    if same:
+    if same and comparison.a.baseline:
+        notes.append(f"{len(same)} of {len(rows)} rows have the same median, to the instruction{hint}.")
+    elif same:
         notes.append(f"{len(same)} of {len(rows)} rows are the same, call by call to the instruction{hint}.")
-    if cases and not comparison.a.selection:
+    if cases and not comparison.a.selection and not comparison.a.baseline:
         notes.append(f"{sum(cases.values())} of {len(cases)} cases have the same records, to the byte.")
     other = sum(not row.same_inputs for row in rows)
     if other:
@@ -308,6 +318,24 @@ def _row_notes(comparison: Comparison, hint: str = "") -> list[str]:
     for case, same_outcome in comparison.outcomes.items():
         notes.append(f"{case} has no counts; what came out is {'the same' if same_outcome else 'NOT the same'}.")
     return notes
+
+
+def _moved_section(comparison: Comparison, most: int) -> Section | None:
+    """The functions that moved the medians, of a baseline that keeps them."""
+    if not comparison.moved:
+        return None
+    per_case: dict[str, int] = {}
+    lines = []
+    for one in comparison.moved:
+        per_case[one.case] = per_case.get(one.case, 0) + 1
+        if per_case[one.case] <= most:
+            lines.append([one.case, one.function, f"{one.a:,}", f"{one.b:,}", f"{one.b - one.a:+,}"])
+    left = len(comparison.moved) - len(lines)
+    return Section(
+        "Which functions moved it, in the median call",
+        Table(["case", "function (file)", "A\ninstr", "B\ninstr", "B - A\ninstr"], lines, 2),
+        [Prose(f"{left} more functions moved.")] * bool(left),
+    )
 
 
 def _unpaired_section(comparison: Comparison) -> Section | None:
@@ -322,6 +350,8 @@ def _side_notes(comparison: Comparison, brief: bool = False) -> list[str]:
 
 
 def _provenance(side: Side) -> str:
+    if side.baseline:
+        return f"{side.run}, {side.baseline}; worldwise {side.worldwise}; lab {side.lab[:12] or 'none'}."
     revision = f", revision {side.git}" if side.git else ""
     own = "".join(f"; {name} {digest[:12]}" for name, digest in side.own.items())
     state = "" if side.state == "complete" else f" ({side.state})"

@@ -68,6 +68,22 @@ def application(ta: str, ta_folder: Path, client: str, client_folder: Path, leve
     )
 
 
+def built(name: str, source: Path, folder: str, commands: str, files: Sequence[str], firmware: bool) -> Recipe:
+    """What a user's own build leaves: `files`, each under its number, from a copy of the sources."""
+    return Recipe(
+        name=f"own-built-{name}",
+        script="own-built.sh",
+        outputs=tuple(str(number) for number in range(len(files))),
+        trees={"source": source},
+        settings={
+            "COMMANDS": commands,
+            "FOLDER": folder,
+            "FILES": "\n".join(files),
+            "CROSS_COMPILE": "arm-none-eabi-" if firmware else "aarch64-linux-gnu-",
+        },
+    )
+
+
 def tee_initramfs() -> Recipe:
     """The user space of an app, with what becomes a program that the host brings."""
     programs = optee_images.app_programs(_BASE, _CORE, _LEVEL)

@@ -13,6 +13,7 @@ import click
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
+from worldwise.cli.ending import EXIT_EXCEEDED
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option, wanted_budget
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
@@ -38,7 +39,6 @@ from worldwise.report.predicted import Line
 from worldwise.run.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
-EXIT_OVER_BUDGET = 1
 # As a board's file may have.
 MOST_WAITS = 15
 
@@ -158,7 +158,7 @@ def predict(**typed: Any) -> int:
 
     --format flame is the flame graph in cycles: choose one region with --measure and --core.
 
-    Exit status: 0 all is well; 1 the budget is not met, or that is undecided; 2 it could not be predicted.
+    Exit status: 0 all is well; 1 it could not be predicted; 3 the budget is not met, or that is undecided.
     """
     call = _Call(**typed)
     if call.output:
@@ -191,7 +191,7 @@ def predict(**typed: Any) -> int:
     if budget is None:
         return 0
     verdicts = judged((line.estimate for line in seen.lines), budget)
-    return 0 if overall(verdicts) == FITS else EXIT_OVER_BUDGET
+    return 0 if overall(verdicts) == FITS else EXIT_EXCEEDED
 
 
 def _budget(call: _Call) -> Budget | None:

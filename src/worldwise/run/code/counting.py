@@ -113,7 +113,7 @@ def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[
     with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
         work = Path(temporary)
         _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
-        (life,) = _lives(work)
+        (life,) = lives_of(work)
         files.copy(work / VDSO, machine.files[own_code.ARCHIVE].parent / VDSO, _MOST_VDSO, work)
         maps = files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")
         output = files.read_bytes(work / OUTPUT, MOST_OUTPUT, work)
@@ -140,7 +140,8 @@ def require_good(program: str, life: Life, output: bytes) -> None:
         )
 
 
-def _lives(directory: Path) -> list[Life]:
+def lives_of(directory: Path) -> list[Life]:
+    """How the lives of the program went, as the machine said. Raises WorldwiseError."""
     text = files.read_bytes(directory / LAUNCHED, _MOST_LAUNCHED, directory).decode("ascii", "replace")
     found = [_LIFE.fullmatch(line) for line in text.splitlines()]
     if not found or None in found:
@@ -252,7 +253,7 @@ class Counter:
             "choose functions further out with --region, or let it do less: its arguments, --repeat",
         )
         final, trace = kept_trace(lab.cache, digest, make, read_trace, too_large, fresh)
-        counted = Counted(final, trace, _lives(final), files.read_bytes(final / OUTPUT, MOST_OUTPUT, final))
+        counted = Counted(final, trace, lives_of(final), files.read_bytes(final / OUTPUT, MOST_OUTPUT, final))
         for life in counted.lives:
             require_good(command[0], life, counted.output)
         _check(counted, command[0])
@@ -267,7 +268,7 @@ class Counter:
         with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
             work = Path(temporary)
             ended = _run(self.emulator, machine, work, None, (LAUNCHED, OUTPUT), progress)
-            for number, (one, other) in enumerate(zip(_lives(directory), _lives(work), strict=True), 1):
+            for number, (one, other) in enumerate(zip(lives_of(directory), lives_of(work), strict=True), 1):
                 if one != other:
                     raise WorldwiseError(
                         f"{command[0]}: a second run of it was another: start {number} took {one.end - one.begin:,} "

@@ -5,6 +5,7 @@ All of it is a stranger's: names are checked by their form, files are read as re
 of it runs but on the emulated machine.
 """
 
+import hashlib
 import re
 import stat
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND, case_name
+from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND, INPUTS, case_name
 from worldwise.machine.elfasking import ask
 from worldwise.run.code.application import Application
 from worldwise.targets import own_code as machines
@@ -167,6 +168,10 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
             "strip what is not executed, or measure a smaller input",
         )
     (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *_loaders(content)}))
+    brought = [*((path.name, content[f"{ROOM}/{path.name}"]) for path in wanted.files)]
+    brought += [("", content["input"])] if wanted.input else []
+    text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(brought))
+    (work / INPUTS).write_text(text, encoding="utf-8")
     for order, lives in ((FIND, 1), (COUNT, wanted.lives)):
         words = [order, str(lives), wanted.guest_path, *wanted.arguments]
         (work / order).write_bytes(b"".join(word.encode() + b"\0" for word in words))

@@ -1,0 +1,1 @@
+srcs-y += checksum_ta.c crc32.c

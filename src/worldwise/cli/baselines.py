@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`--save-baseline` and `--baseline`: a run's counts as a file for the repository, and a run beside such a file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from worldwise.base import files, outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.plan.spec import OWN
+from worldwise.run.rundir import Run
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+NO_CHANGE = "0%"
+
+
+def baseline_options(command: _Command) -> _Command:
+    """`--save-baseline` and `--baseline`."""
+    for option in (
+        click.option(
+            "--save-baseline",
+            metavar="NAME",
+            help="Keep the counts as baselines/NAME.toml, a text file to commit.",
+        ),
+        click.option(
+            "--baseline",
+            metavar="NAME",
+            help="Compare with baselines/NAME.toml; exit status 3 if a median is above it.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """The baselines that were named: where they are, the one to compare with, the one to write; empty for none."""
+
+    folder: Path
+    compared: str = ""
+    saved: str = ""
+
+    def check(self) -> None:
+        """Raise WorldwiseError, before anything is measured, for a name that is none and a file that is missing."""
+        if not (self.compared or self.saved):
+            return
+        from worldwise.read import baseline
+
+        if self.saved:
+            baseline.path_of(self.saved, self.folder)
+        if self.compared:
+            baseline.load(self.compared, self.folder)
+
+    def judge(self, run: Run, status: int, aside: bool) -> int:
+        """Compare a run that was just measured, and keep it, as was asked. Returns the exit status.
+
+        `status` is the run's own; `aside` prints on standard error. Raises WorldwiseError.
+        """
+        if not (self.compared or self.saved):
+            return status
+        from worldwise.read import baseline, gate
+        from worldwise.report import gated
+
+        functions = functions_of(run)
+        if self.compared:
+            options = gate.Options(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
+            named = baseline.load(self.compared, self.folder)
+            comparison = baseline.compare_baseline(named, run, functions, options)
+            console = outgoing.console(stderr=aside)
+            console.print()
+            gated.render_brief(comparison, console)
+            status = worst(status, gated_status(comparison.gate))
+        if self.saved:
+            save(run, self.saved, self.folder, functions)
+        return status
+
+
+def worst(*statuses: int) -> int:
+    """The exit status of several: an error comes before what is over a limit."""
+    return next((one for one in (EXIT_ERROR, EXIT_EXCEEDED) if one in statuses), 0)
+
+
+def gated_status(gate: Any) -> int:
+    """The exit status of a gate: what is not there comes before what is over the limit."""
+    if gate is None or gate.passed:
+        return 0
+    return EXIT_ERROR if gate.lost else EXIT_EXCEEDED
+
+
+def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -> None:
+    """Write a run's counts as a baseline, over an older one of that name. Raises WorldwiseError."""
+    from worldwise.cli.options import writing
+    from worldwise.read import baseline
+
+    made = baseline.baseline_of(run, functions, pattern)
+    path = baseline.path_of(name, folder)
+    counts = f"{len(made.count)} count{'s' * (len(made.count) > 1)}"
+    with writing(path):
+        path.parent.mkdir(exist_ok=True)
+        # The folder may be a stranger's: no link in it is followed.
+        text = baseline.text_of(made, f"--baseline {name}")
+        files.write_whole(folder, path.relative_to(folder), text.encode())
+    outgoing.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
+
+
+def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
+    """The functions of the median call of each case of own code, by case; none for the catalogue's cases.
+
+    Own code that the cache has lost has none, and a line says so.
+    """
+    from fnmatch import fnmatchcase
+
+    own = [one for one in run.complete_cases() if one.target == OWN and (not pattern or fnmatchcase(one.id, pattern))]
+    if not own:
+        return {}
+    from worldwise.cli.watched.tools import Session, outermost, with_own
+    from worldwise.explain.layers import load_rules
+    from worldwise.libraries import own_code
+
+    if not all(own_code.is_known(one.implementation) for one in own):
+        with_own(run, ())
+    session = Session(load_rules(), fresh=False)
+    found: dict[str, dict[str, int]] = {}
+    for manifest in own:
+        case = manifest.case()
+        ((measure, places),) = case.measures.items()
+        try:
+            explainer = session.explainer(case, run)
+            explanation = explainer.explain(explainer.sample(measure, outermost(places)))
+        except WorldwiseError as error:
+            outgoing.echo(f"{case.id}: its functions are not known: {error.message}", err=True)
+            continue
+        counts = found.setdefault(case.id, {})
+        for (name, image), share in explanation.functions.items():
+            key = f"{name} ({image})"[:1000]
+            counts[key] = counts.get(key, 0) + share.self
+    return found

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise exec`: a prefix that any build system can put before a program of Linux for AArch64."""
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.cli.helped import Command
+from worldwise.cli.options import DEFAULT_RUNS
+
+RUN_VARIABLE = "WORLDWISE_RUN"
+_FILE = "exec.jsonl"
+_MOST_INPUT = 256 * 2**20
+
+
+@click.command(cls=Command, name="exec", context_settings={"allow_interspersed_args": False})
+@click.argument("program", type=click.Path(path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--run",
+    "kept",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help=f"Where the count is added as a line of JSON.  [default: {RUN_VARIABLE}, or {DEFAULT_RUNS / _FILE}]",
+)
+@click.option("--quiet", is_flag=True, help="Print no line of worldwise's own.")
+@click.option("--no-input", is_flag=True, help="Give it an empty standard input, whatever stands there.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Put this file into its folder; can be given again.",
+)
+@click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Give it this shared library; can be given again.",
+)
+@click.option(
+    "--package",
+    "packages",
+    multiple=True,
+    metavar="NAME",
+    help="Give it the shared libraries of a package of the lab; can be given again.",
+)
+def exec_command(
+    program: Path,
+    arguments: tuple[str, ...],
+    kept: Path | None,
+    quiet: bool,
+    no_input: bool,
+    files: tuple[Path, ...],
+    libraries: tuple[Path, ...],
+    packages: tuple[str, ...],
+) -> int:
+    """Run a PROGRAM of Linux for AArch64 on the measured machine, count it, and end as it ended.
+
+    Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. What was
+    counted is added to a file, and told in one line on standard error.
+
+    \b
+      worldwise exec -- ./bench 100 <input.txt
+      CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='worldwise exec --' cargo test
+      cmake -DCMAKE_CROSSCOMPILING_EMULATOR='worldwise;exec;--' ..
+    """
+    from worldwise.cli.progress import Notes
+    from worldwise.lab.image import ImageStore
+    from worldwise.lab.lab import open_lab
+    from worldwise.machine.emulator import Emulator
+    from worldwise.run.code.executing import append, execute
+    from worldwise.run.code.order import Wanted
+
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    note = (lambda _: None) if quiet else notes.note
+    with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
+        standard = None if no_input else _input(Path(temporary) / "input")
+        wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, application=None)
+        done = execute(wanted, ImageStore(lab, note), Emulator(lab, note))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(done.output)
+    sys.stdout.buffer.flush()
+    sys.stderr.flush()
+    with open(2, "wb", closefd=False) as errors:
+        errors.write(done.errors)
+    path = kept or Path(os.environ.get(RUN_VARIABLE) or DEFAULT_RUNS / _FILE)
+    append(path, program, arguments, done, lab.digest)
+    if not quiet:
+        count = done.instructions
+        said = f"{count:,} instructions" if count is not None else "not counted, because it slept or waited"
+        outgoing.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
+    return done.status
+
+
+def _input(path: Path) -> Path | None:
+    """What stands at standard input, as a file; None if that is a terminal or nothing."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return None
+    if os.isatty(0) or not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return None
+    content = sys.stdin.buffer.read(_MOST_INPUT + 1)
+    if len(content) > _MOST_INPUT:
+        raise click.UsageError(f"standard input has more than {_MOST_INPUT // 2**20} MiB")
+    if not content:
+        return None
+    path.write_bytes(content)
+    return path

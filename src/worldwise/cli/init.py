@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise init`: a worldwise.toml for a folder, with comments."""
+
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
+from worldwise.cli.options import writing
+
+
+@click.command(cls=Command)
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Write it over one that is there.")
+def init(folder: Path, force: bool) -> int:
+    """Look at a FOLDER and write its worldwise.toml: what is measured there, and the limits it keeps.
+
+    It looks for an OP-TEE application (ta/ and host/), programs and firmware that are built, Cargo.toml,
+    CMakeLists.txt, meson.build and west.yml. It starts nothing.
+
+    \b
+      worldwise init
+      worldwise run .
+    """
+    from worldwise.plan.listed import PROJECT_FILE
+    from worldwise.plan.project import Project
+    from worldwise.run.code.looking import look, text_of
+
+    path = folder / PROJECT_FILE
+    if not folder.is_dir():
+        raise WorldwiseError(f"{folder} is no folder.", "name the folder of your repository")
+    if path.exists() and not force:
+        raise WorldwiseError(f"{path} is there already.", "`worldwise init --force` writes over it")
+    found, outside = look(folder)
+    text = text_of(found, outside)
+    if found:
+        from worldwise.base.toml_model import parse
+
+        parse(Project, text, path)
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
+    for one in found:
+        outgoing.echo(f"{one.name}: {one.why}")
+    for sentence in outside:
+        outgoing.echo(f"{sentence}.")
+    if found:
+        outgoing.echo(f"{path} is written: look at it, then `worldwise run {folder}`")
+    else:
+        outgoing.echo(f"{path} is written: nothing was found to measure, so say in it what is built")
+    return 0

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise run FOLDER`: what a repository's worldwise.toml asks for, on one screen, with its limits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
+from worldwise.cli.code import OwnCall
+from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.progress import Notes
+from worldwise.cli.report import Wanted as Shown
+from worldwise.cli.report import show
+from worldwise.cli.session import Order, measure
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own_code
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.suite import FORMAT, Suite
+from worldwise.read import baseline, gate
+from worldwise.read.comparison import Comparison
+from worldwise.report import gated
+from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.counting import calls_for_records
+from worldwise.run.code.limits import Verdict, verdicts
+from worldwise.run.code.project import Made, Opened, open_project, prepare_project
+from worldwise.run.options import Options
+from worldwise.run.rundir import Run
+
+_MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
+
+
+def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
+    """Measure what a folder's worldwise.toml asks for. Returns the exit status. Raises WorldwiseError."""
+    opened = open_project(folder)
+    baselines = _baselines(opened, call.baselines)
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
+    made = prepare_project(opened, ImageStore(lab, notes.note), emulator, notes.note, call.fresh)
+    codes = [one.ready.code for one in made]
+    for code in codes:
+        own_code.add(code)
+        click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
+    cases = [case for one in made for case in one.ready.cases]
+    cores: Mapping[str, str] = {}
+    if call.cores:
+        from worldwise.cli.watched.predicting import asked
+
+        cores = asked(call.cores, cases)
+    title = f"Your repository: {opened.folder.resolve().name}"
+    text = f"# No suite: what a worldwise.toml asks for, measured by `worldwise run FOLDER`.\nformat = {FORMAT}\n"
+    suite = Suite("own", title, tuple(cases), None, "", text)
+    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False, cores=cores)
+    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
+    name = "latest" if call.latest else f"latest --runs {call.runs}"
+
+    def screen(run: Run, how: Shown) -> int:
+        status = 0
+        aside = how.form != "table" or how.full or how.output is not None
+        if aside:
+            status = show(run, how)
+        console = outgoing.console(stderr=aside)
+        return worst(status, _screen(run, opened, made, baselines, name, console))
+
+    return measure(order, options, shown, screen)
+
+
+def _baselines(opened: Opened, typed: Baselines) -> Baselines:
+    """The baselines that were typed, or the file's own; in the folder. Raises WorldwiseError."""
+    compared = typed.compared or opened.project.baseline or ""
+    found = replace(typed, folder=opened.folder, compared=compared)
+    if compared and compared == typed.saved and not baseline.path_of(compared, opened.folder).exists():
+        outgoing.echo(f"there is no baseline '{compared}' yet: this run becomes it", err=True)
+        found = replace(found, compared="")
+    found.check()
+    return found
+
+
+def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console) -> int:
+    print_section(_regions(made), console)
+    for one in made:
+        if one.words:
+            print_prose(console, f"{one.name}: {one.words}.")
+    found = [*verdicts(opened, made), *_times(run, opened, made)]
+    over = [one for one in found if not one.kept]
+    functions = functions_of(run) if over or baselines.compared or baselines.saved else {}
+    if found:
+        console.print()
+        print_section(_limits(found, over, functions), console)
+    status = EXIT_EXCEEDED if over else 0
+    dearest = run.manifest.cases[0]
+    if baselines.compared:
+        comparison = _compared(run, opened, made, baselines, functions)
+        console.print()
+        gated.render_brief(comparison, console)
+        status = worst(status, gated_status(comparison.gate))
+        dearest = next((row.case for row in comparison.exceeding), dearest)
+    elif not baselines.saved:
+        console.print()
+        hint = f"worldwise run {opened.folder} --save-baseline main"
+        print_prose(console, f"Compared with no baseline. This run becomes one by: {hint}")
+    if run.state == "failed":
+        return EXIT_ERROR
+    if baselines.saved:
+        save(run, baselines.saved, baselines.folder, functions)
+    dearest = next((one.case for one in over if one.case in run.manifest.cases), dearest)
+    console.print()
+    console.print(f"worldwise explain {name} --case '{dearest}'", soft_wrap=True, markup=False)
+    return status
+
+
+def _regions(made: Sequence[Made]) -> Section:
+    """Every region of every measure, in the file's order."""
+    rows = []
+    for one in made:
+        code = one.ready.code
+        for region, of in code.manifest.regions.items():
+            counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
+            later = sorted(counts[1:])
+            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2
+            rows.append(
+                [
+                    f"{one.name}/{region}",
+                    f"{len(counts):,}",
+                    f"{counts[0]:,}",
+                    whole(middle),
+                    f"{max(counts):,}",
+                ]
+            )
+    left = len(rows) - _MOST_REGIONS
+    notes = [f"({left} more regions in the report: worldwise report --all)"] if left > 0 else []
+    table = Table(["measure/region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"], rows[:_MOST_REGIONS], 1)
+    return Section("What worldwise.toml measures", table, notes)
+
+
+def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mapping[str, Mapping[str, int]]) -> Section:
+    """The verdict on all limits, with a line for each that is not kept, and where its region's median call went."""
+    rows = [[one.case, one.what, one.found, one.limit, one.where] for one in over[:_MOST_OVER]]
+    notes = []
+    for case in dict.fromkeys(one.case for one in over):
+        where = functions.get(case, {})
+        total = sum(where.values())
+        ranked = sorted(where.items(), key=lambda item: (-item[1], item[0]))[:_MOST_FUNCTIONS]
+        if ranked:
+            words = ", ".join(f"{name} {100 * own / total:.1f} %" for name, own in ranked)
+            notes.append(f"Where the median call of {case} goes: {words}.")
+    if len(over) > _MOST_OVER:
+        notes.append(f"{len(over) - _MOST_OVER} more limits are exceeded.")
+    title = f"Limits: {len(over)} of {len(found)} EXCEEDED" if over else f"Limits: all {len(found)} are kept"
+    table = Table(["case", "what", "measured", "limit", "said by"], rows, 2, (4,)) if rows else None
+    return Section(title, table, notes)
+
+
+def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
+    """The limits in predicted time: a region's whole interval must be below."""
+    wanted = [(one, region, limit) for one in made for region, limit in one.measure.limit.items() if limit.time]
+    if not wanted:
+        return []
+    from worldwise.cli.watched.tools import Session
+    from worldwise.explain.layers import load_rules
+    from worldwise.predict import cores as known
+    from worldwise.predict.bounds import estimates
+    from worldwise.predict.errors import load_errors
+    from worldwise.predict.verdict import FITS, judged, overall, time_text
+
+    session, errors = Session(load_rules(), fresh=False), load_errors()
+    found = []
+    for one, region, limit in wanted:
+        case = next(case for case in one.ready.cases if case.operation == region)
+        budget = limit.budget
+        where = opened.where("measure", one.name, "limit", region, "time")
+        try:
+            tables = known.tables([limit.core or ""])
+            known.check(case, tables)
+        except WorldwiseError as error:
+            raise WorldwiseError(f"{where}: core: {error.message}", error.hint) from error
+        assert budget
+        lines = [
+            each
+            for core, predicted in session.predicted(case, run, known.cores_of(case, tables)).items()
+            for each in estimates(predicted, core, errors, None)
+        ]
+        answers = judged(lines, budget)
+        low, high = min(each.estimate.whole.low for each in answers), max(each.estimate.whole.high for each in answers)
+        said = f"{time_text(low, budget.clock)} to {time_text(high, budget.clock)}"
+        words = f"predicted time, {limit.core}"
+        found.append(Verdict(case.id, words, said, limit.time or "", where, overall(answers) == FITS))
+    return found
+
+
+def _compared(
+    run: Run,
+    opened: Opened,
+    made: Sequence[Made],
+    baselines: Baselines,
+    functions: Mapping[str, Mapping[str, int]],
+) -> Comparison:
+    """The run beside the baseline, each region with the change that the file allows. Raises WorldwiseError."""
+    allowed: dict[str, tuple[Fraction, str]] = {}
+    for one in made:
+        for region, limit in one.measure.limit.items():
+            if limit.allowed:
+                where = opened.where("measure", one.name, "limit", region, "change")
+                allowed[f"own/{one.name}/{region}"] = (limit.allowed, f"{limit.change} ({where})")
+    none = gate.parse_limit("0%")
+    named = baseline.load(baselines.compared, baselines.folder)
+    options = gate.Options(limit=none, limit_text="0%")
+    return baseline.compare_baseline(named, run, functions, options, allowed)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether the measures of a worldwise.toml keep its limits: instructions, stack and flash, as they were counted."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.run.code.counting import calls_for_records, calls_of
+from worldwise.run.code.project import Made, Opened
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One limit, and what was measured.
+
+    Attributes:
+        case: the region's case; of a measure as a whole `own/NAME`.
+        what: what is limited: "worst call", "first call", "stack", "flash", "predicted time".
+        found, limit: with their units.
+        where: the file and the line that say the limit.
+        kept: whether it is kept.
+    """
+
+    case: str
+    what: str
+    found: str
+    limit: str
+    where: str
+    kept: bool
+
+
+def verdicts(opened: Opened, made: Sequence[Made]) -> list[Verdict]:
+    """Every limit that counts decide, in the file's order."""
+    return [verdict for one in made for verdict in _of(opened, one)]
+
+
+def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
+    code = one.ready.code
+    if one.measure.flash is not None:
+        where = opened.where("measure", one.name, "flash")
+        yield _bytes(f"own/{one.name}", "flash", one.flash or 0, one.measure.flash, where)
+    for region, limit in one.measure.limit.items():
+        counts = [
+            call.instructions
+            for call in calls_for_records(code, one.ready.counted.trace, code.manifest.regions[region])
+        ]
+        case = f"own/{one.name}/{region}"
+        for key, what, found, most in (
+            ("instructions", "worst call", max(counts), limit.instructions),
+            ("first", "first call", counts[0], limit.first),
+        ):
+            if most is not None:
+                where = opened.where("measure", one.name, "limit", region, key)
+                yield Verdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
+        if limit.stack is not None:
+            where = opened.where("measure", one.name, "limit", region, "stack")
+            deepest = stack_of(one, region)
+            if deepest is None:
+                raise WorldwiseError(
+                    f"{where}: the stack of {case} was not seen, so no limit can be kept or exceeded.", "take it out"
+                )
+            yield _bytes(case, "stack", deepest, limit.stack, where)
+
+
+def stack_of(one: Made, region: str) -> int | None:
+    """How many bytes deep the stack got in the calls of a region; None if the plugin did not see that."""
+    manifest = one.ready.code.manifest
+    calls, _ = calls_of(one.ready.counted.trace, manifest.addresses, manifest.regions[region])
+    depths = [call.stack for call in calls if call.stack is not None]
+    return max(depths) if len(depths) == len(calls) else None
+
+
+def _bytes(case: str, what: str, found: int, most: int, where: str) -> Verdict:
+    return Verdict(case, what, f"{found:,} B", f"{most:,} B", where, found <= most)

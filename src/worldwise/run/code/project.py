@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a repository's worldwise.toml asks for: each of its measures is built, started, and becomes cases.
+
+The file is a stranger's. Its builds run in the sandbox of every build, on a copy of the folder; what it names besides
+must lie in the folder, without a link that leads out.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base import files
+from worldwise.base.choices import did_you_mean
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_lines import TomlLines
+from worldwise.base.toml_model import read_text
+from worldwise.lab.image import ImageStore
+from worldwise.lab.sandbox.identity import require_confinement
+from worldwise.libraries.own_code import FIRMWARE_ELF
+from worldwise.libraries.own_folder import copy_folder
+from worldwise.machine.elfasking import ask
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.listed import PROJECT_FILE
+from worldwise.plan.project import Measure, Project, load_project
+from worldwise.run.code.application import application
+from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.order import DEFAULT_LIVES, Wanted
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.targets import own_code as machines
+
+# Folders beside the file that worldwise itself writes: they are no sources.
+_OURS = ("runs", "baselines")
+_MOST_FILE = 256 * 2**20
+_SAYS = "worldwise: "
+
+
+@dataclass(frozen=True)
+class Made:
+    """One measure that was prepared.
+
+    Attributes:
+        name: its name in the file, and in cases.
+        measure: what the file says of it.
+        ready: it, counted.
+        words: how it came to be, for a reader of the figures.
+    """
+
+    name: str
+    measure: Measure
+    ready: Ready
+    words: str
+
+    @property
+    def flash(self) -> int | None:
+        """The bytes of firmware that a flash memory must have; None for what has none."""
+        if not self.measure.firmware:
+            return None
+        (size,) = ask(self.ready.code.folder / FIRMWARE_ELF, ("loaded_bytes",), what=self.name)
+        return int(size)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A folder with its worldwise.toml, and where in that each key stands."""
+
+    folder: Path
+    project: Project
+    text: str
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / PROJECT_FILE
+
+    def where(self, *keys: str) -> str:
+        """`worldwise.toml:12`: where a key stands, or the table around it."""
+        return f"{self.path}:{TomlLines(self.text).line(keys)}"
+
+
+def open_project(folder: Path) -> Opened:
+    """The folder's worldwise.toml. Raises WorldwiseError naming file, line and key."""
+    project = load_project(folder)
+    return Opened(folder, project, read_text(folder / PROJECT_FILE, "project", folder))
+
+
+def prepare_project(
+    opened: Opened,
+    images: ImageStore,
+    emulator: Emulator,
+    notify: Callable[[str], None],
+    fresh: bool = False,
+) -> list[Made]:
+    """Build and count each measure, in the file's order. Raises WorldwiseError naming file, line and measure."""
+    found = []
+    for name, measure in opened.project.measure.items():
+        with _named(opened, name), _brought(opened, name, measure, images) as place:
+            ready, words = _prepared(name, measure, place, images, emulator, notify, fresh)
+        regions = ready.code.manifest.regions
+        for region in measure.limit:
+            if region not in regions:
+                raise WorldwiseError(
+                    f"{opened.where('measure', name, 'limit', region)}: measure.{name}.limit.{files.quoted(region)}: "
+                    f"no such region was measured. There are {', '.join(map(files.quoted, sorted(regions)[:12]))}.",
+                    did_you_mean(region, regions) or "name the function in regions, and see that it is called",
+                )
+        found.append(Made(name, measure, ready, words))
+    return found
+
+
+@contextmanager
+def _named(opened: Opened, name: str) -> Iterator[None]:
+    """Errors inside begin with the file, the line and the measure."""
+    try:
+        yield
+    except WorldwiseError as error:
+        where = opened.where("measure", name)
+        raise WorldwiseError(f"{where}: measure.{name}: {error.message}", error.hint, error.details) from error
+
+
+@contextmanager
+def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) -> Iterator[Path]:
+    """The folder with all that a measure names: what its build left, or what is there."""
+    folder = _within(opened.folder, measure.folder)
+    if not folder.is_dir():
+        raise WorldwiseError(f"folder = '{measure.folder}' is no folder.")
+    if not measure.commands:
+        yield folder
+        return
+    require_confinement(f"the code in {opened.folder}")
+    store = images.lab.cache / "own"
+    copy, _ = copy_folder(opened.folder, f"source-{name}", store, _OURS)
+    named = [*measure.named, *([measure.ta, measure.client] if measure.ta and measure.client else [])]
+    recipe = machines.built(name, copy, measure.folder, measure.commands, named, bool(measure.firmware))
+    try:
+        image = images.get(recipe)
+    except WorldwiseError as error:
+        raise _told(error) from error
+    with tempfile.TemporaryDirectory(prefix="ww-built-") as temporary:
+        place = Path(temporary)
+        for number, one in enumerate(named):
+            (place / one).parent.mkdir(parents=True, exist_ok=True)
+            files.copy(image.file(str(number)), place / one, _MOST_FILE, image.directory)
+        yield place
+
+
+def _told(error: WorldwiseError) -> WorldwiseError:
+    """What a user is told of a build that failed: the script's own word, and what the build said before."""
+    lines = error.details.splitlines()
+    says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
+    if not says:
+        return error
+    details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
+    return WorldwiseError(f"build: {says[-1]}", "the end of what it said is above", details)
+
+
+def _within(folder: Path, name: str) -> Path:
+    """A path in the folder. Raises WorldwiseError if a link in it leads out."""
+    path = Path(os.path.realpath(folder / name))
+    if not path.is_relative_to(os.path.realpath(folder)):
+        raise WorldwiseError(f"'{files.quoted(name)}' is a link out of the folder.", "put the file itself there")
+    return folder / name
+
+
+def _prepared(
+    name: str,
+    measure: Measure,
+    place: Path,
+    images: ImageStore,
+    emulator: Emulator,
+    notify: Callable[[str], None],
+    fresh: bool,
+) -> tuple[Ready, str]:
+    def at(path: str) -> Path:
+        return _within(place, path)
+
+    regions = tuple(measure.regions)
+    if measure.firmware:
+        machine = measure.machine or ""
+        firmware = WantedFirmware(
+            at(measure.firmware), machine, regions, measure.until or "", measure.instructions or 0, name
+        )
+        words = f"on QEMU's {machine}: {machines.M_MACHINES.get(machine, '')}"
+        return prepare_firmware(firmware, images, emulator, notify, fresh), words
+    found = None
+    if measure.ta and measure.client:
+        found = application(at(measure.ta), at(measure.client), measure.log_level, images)
+    program = Path(found.name) if found else at(measure.program or "")
+    wanted = Wanted(
+        program,
+        tuple(measure.arguments),
+        regions,
+        measure.repeat or DEFAULT_LIVES,
+        tuple(measure.packages),
+        tuple(map(at, measure.libraries)),
+        tuple(map(at, measure.files)),
+        at(measure.input) if measure.input else None,
+        name,
+        found,
+    )
+    return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""worldwise.toml: what it may say, what is refused with file, line and key, and what `init` writes."""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from test_cli import Call, call
+
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import parse
+from worldwise.cli.baselines import worst
+from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.libraries.own_code import CodeManifest, inputs_digest
+from worldwise.plan.project import Project, json_schema, load_project
+from worldwise.run.code import project as making
+from worldwise.run.code.limits import verdicts
+from worldwise.run.code.looking import look, text_of
+
+__all__ = ["call"]
+
+EXAMPLE = paths.REPOSITORY / "docs" / "examples" / "repository"
+GOOD = """\
+format = 1
+[measure.bench]
+build = "make"
+program = "bench"
+regions = ["crc32"]
+[measure.bench.limit.crc32]
+instructions = 10
+"""
+
+
+def told(text: str) -> str:
+    """What is said of a file."""
+    with pytest.raises(WorldwiseError) as caught:
+        parse(Project, text, "worldwise.toml")
+    return " ".join(f"{caught.value.message} {caught.value.hint}".split())
+
+
+def test_the_example_is_a_good_file() -> None:
+    project = load_project(EXAMPLE)
+    assert list(project.measure) == ["ta", "bench", "m4"]
+    assert project.measure["m4"].flash == 1024
+    assert project.measure["m4"].limit["crc32"].instructions == 15_000
+    budget = project.measure["bench"].limit["crc32"].budget
+    assert budget
+    assert (budget.limit_text, budget.clock_text, budget.place) == ("50 us", "1.5 GHz", "region")
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ("format = 1", "format = 2", "worldwise.toml:1: format: 2 is not known. Allowed: 1."),
+        ("format = 1", "", "the key 'format' is missing. Required: format, measure."),
+        ("regions", "region", "worldwise.toml:5: measure.bench.region: there is no such key."),
+        ("regions", "region", "did you mean 'regions'?"),
+        (
+            "instructions = 10",
+            'instructions = "10"',
+            "worldwise.toml:7: measure.bench.limit.crc32.instructions: must be",
+        ),
+        ("instructions = 10", "instrutions = 10", "did you mean 'instructions'?"),
+        ('"bench"', '"../bench"', "worldwise.toml:4: measure.bench.program: must be a path within the folder"),
+        ('"bench"', '"/bin/true"', "'/bin/true' leads out of the folder"),
+        ('program = "bench"', 'firmware = "bench"', "firmware needs the machine that it starts on"),
+        ('program = "bench"', 'ta = "ta"', "measures one thing: program, or ta with client, or firmware"),
+        ('program = "bench"', 'program = "b"\nmachine = "microbit"', "machine is for firmware, and this is a program"),
+        ("instructions = 10", 'change = "little"', "'little' is not a limit for a gate; say how many per cent"),
+        ("instructions = 10", 'time = "5ms@1GHz"', "time and core go together"),
+        ("instructions = 10", 'time = "5ms"\ncore = "cortex-a72"', "worldwise.toml:7"),
+        ("measure.bench", "measure.Bench", "measure: 'Bench' is no name for a measure"),
+        ('build = "make"', 'build = "make', "worldwise.toml:3: not valid TOML"),
+        ('build = "make"', 'build = "make"\nrun = "curl"', "there is no such key. Allowed: folder, build, program"),
+        ('build = "make"', "build = 7", "must be a shell command, or a list of such, is a whole number"),
+        ("instructions = 10", "instructions = 0", "worldwise.toml:7"),
+    ],
+)
+def test_a_wrong_file_is_told(was: str, becomes: str, said: str) -> None:
+    """With file, line and key; a word that was mistyped with the one that was meant."""
+    assert was in GOOD
+    text = GOOD.replace(was, becomes)
+    assert said in told(text), told(text)
+
+
+def test_the_schema_is_published(call: Call) -> None:
+    answer = call("schema", "project")
+    assert answer.status == 0
+    assert '"measure"' in answer.out
+    assert set(json_schema()["required"]) == {"format", "measure"}
+
+
+def test_a_folder_without_a_file_is_told(call: Call, tmp_path: Path) -> None:
+    answer = call("run", f"{tmp_path}/")
+    assert answer.status == 1
+    assert "has no worldwise.toml" in answer.told
+    assert "worldwise init" in answer.told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--variant", "a"), "a folder with a worldwise.toml does not accept --variant"),
+        (("--region", "f"), "--region"),
+        (("--seed", "3"), "the file says what is measured: docs/use/in-your-repository.md"),
+    ],
+)
+def test_what_the_file_says_is_not_said_twice(call: Call, words: tuple[str, ...], said: str) -> None:
+    answer = call("run", f"{EXAMPLE}", *words)
+    assert answer.status == 2
+    assert said in answer.told
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bench").symlink_to("/etc/passwd")
+    (tmp_path / "inner").mkdir()
+    with pytest.raises(WorldwiseError, match="is a link out of the folder"):
+        making._within(tmp_path, "bench")
+    assert making._within(tmp_path, "inner") == tmp_path / "inner"
+
+
+# --- limits ---
+
+
+def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | None = 0) -> list[making.Made]:
+    """Measures whose regions were counted so."""
+    found = []
+    for number, (name, measure) in enumerate(opened.project.measure.items()):
+        regions = {region: SimpleNamespace(address=8 * at, command=None) for at, region in enumerate(measure.limit)}
+        passes = [
+            SimpleNamespace(id=n, begin=n, instructions=count, call=at + 1, how="returned", stack=stack)
+            for at, region in enumerate(regions)
+            for n, count in enumerate(counts[f"{name}/{region}"], 1)
+        ]
+        manifest = SimpleNamespace(
+            kind="program", regions=regions, addresses=[one.address for one in regions.values()], number=number
+        )
+        code = SimpleNamespace(manifest=manifest, folder=Path())
+        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=SimpleNamespace(passes=passes)))
+        found.append(making.Made(name, measure, cast(Any, ready), ""))
+    return found
+
+
+def test_a_limit_is_of_the_worst_call() -> None:
+    """One instruction above it is too much; the line of the file is said."""
+    text = GOOD + "first = 12\n"
+    opened = making.Opened(Path("here"), parse(Project, text, "worldwise.toml"), text)
+    kept = verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}))
+    assert [(one.what, one.kept) for one in kept] == [("worst call", True), ("first call", True)]
+    over = verdicts(opened, made_of(opened, {"bench/crc32": [9, 11]}))
+    assert [(one.what, one.kept, one.found, one.limit) for one in over] == [
+        ("worst call", False, "11 instructions", "10"),
+        ("first call", True, "9 instructions", "12"),
+    ]
+    assert over[0].where == "here/worldwise.toml:7"
+    assert over[0].case == "own/bench/crc32"
+
+
+def test_a_limit_of_the_stack() -> None:
+    text = GOOD.replace('program = "bench"', 'firmware = "b"\nmachine = "mps2-an386"').replace(
+        "instructions = 10", 'stack = "1KiB"'
+    )
+    opened = making.Opened(Path("here"), parse(Project, text, "worldwise.toml"), text)
+    for stack, kept in ((1024, True), (1032, False)):
+        (one,) = verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}, stack))
+        assert (one.what, one.kept, one.found) == ("stack", kept, f"{stack:,} B")
+    # What was not seen is not 0.
+    with pytest.raises(WorldwiseError, match="the stack of own/bench/crc32 was not seen"):
+        verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}, None))
+
+
+def test_an_error_comes_before_a_limit() -> None:
+    assert worst(0, 0) == 0
+    assert worst(0, EXIT_EXCEEDED) == EXIT_EXCEEDED
+    assert worst(EXIT_EXCEEDED, EXIT_ERROR) == EXIT_ERROR
+
+
+# --- init ---
+
+
+def test_init_writes_what_it_finds(call: Call, tmp_path: Path) -> None:
+    """An OP-TEE application is there as it lies; a way of building that the sandbox has not is named."""
+    for name in ("ta", "host"):
+        shutil.copytree(EXAMPLE / name, tmp_path / "app" / name)
+    (tmp_path / "app" / "Cargo.toml").write_text("[package]\n")
+    answer = call("init", tmp_path / "app")
+    assert (answer.status, answer.err) == (0, "")
+    assert "app: An OP-TEE application." in answer.out
+    assert "Cargo.toml: build it first, with cargo build" in answer.out
+    project = load_project(tmp_path / "app")
+    assert (project.measure["app"].ta, project.measure["app"].client) == ("ta", "host")
+    again = call("init", tmp_path / "app")
+    assert again.status == 1
+    assert "is there already" in again.told
+    assert call("init", tmp_path / "app", "--force").status == 0
+    assert call("init", tmp_path / "none").status == 1
+
+
+def test_init_of_an_empty_folder_says_what_to_write(tmp_path: Path) -> None:
+    """All that it writes is a comment but for the format; with the comments taken away it is a good file."""
+    found, outside = look(tmp_path)
+    text = text_of(found, outside)
+    assert "Nothing was found" in text
+    example = text[text.index("# [measure.bench]") :].replace("# [", "[").replace("# build", "build")
+    example = example.replace("# program", "program").replace("# regions", "regions")
+    assert parse(Project, f"format = 1\n{example}", "worldwise.toml").measure["bench"].commands == "make bench"
+
+
+def test_init_tells_programs_from_firmware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what the ELF file says; a library and an object are neither."""
+    answers = {
+        "tool": (["ET_DYN", "EM_AARCH64", 64, "/lib/ld", [], []], []),
+        "app.elf": (["ET_EXEC", "EM_ARM", 0x0800_0001, "", [], []], [(0, 9, 0, 0x0800_0000, 5)]),
+        "here": (["ET_DYN", "EM_X86_64", 64, "", [], []], []),
+    }
+    for name in (*answers, "lib.so.1", "x.o"):
+        (tmp_path / name).write_bytes(b"\x7fELF")
+    (tmp_path / "link").symlink_to(tmp_path / "tool")
+    monkeypatch.setattr("worldwise.run.code.looking.ask", lambda _content, *_questions, what: answers[what])
+    found, _ = look(tmp_path)
+    assert {one.name: list(one.lines)[:2] for one in found} == {
+        "app": ['firmware = "app.elf"', 'machine = "olimex-stm32-h405"'],
+        "tool": ['program = "tool"', '# regions = ["crypto_sign"] # functions; without, the whole program'],
+    }
+    project = parse(Project, text_of(found, []), "worldwise.toml")
+    assert set(project.measure) == {"app", "tool"}
+
+
+# --- what a program was given ---
+
+
+def inputs_of(kind: str, command: list[str], lives: int = 2, given: str = "") -> str:
+    manifest = CodeManifest(
+        format=1,
+        name="a",
+        kind=cast(Any, kind),
+        command=command,
+        lives=lives,
+        entry=0,
+        addresses=[],
+        regions={},
+        mapped=[],
+    )
+    return inputs_digest(manifest, {"files.cpio": "0", "inputs": given})
+
+
+def test_arguments_files_and_machine_are_inputs_and_the_code_is_not() -> None:
+    """If this fails, a baseline of other work is compared with, or none is after each change."""
+    base = inputs_of("program", ["/work/a", "1"], given="x")
+    assert base == inputs_of("program", ["/work/a", "1"], given="x")
+    others = [
+        inputs_of("program", ["/work/a", "2"], given="x"),
+        inputs_of("program", ["/work/a", "1"], lives=3, given="x"),
+        inputs_of("program", ["/work/a", "1"], given="y"),
+    ]
+    assert len({base, *others}) == 4
+    firmware = inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x100", "0"])
+    # Where the function is that ends it moves with every change.
+    assert firmware == inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x104", "0"])
+    assert firmware != inputs_of("firmware", ["/firmware.elf", "mps2-an386", "0x0", "0"])
+    assert firmware != inputs_of("firmware", ["/firmware.elf", "microbit", "0x100", "0"])
