@@ -11,7 +11,7 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.memory import ta_words
+from worldwise.cli.user_code.memory import ta_words
 from worldwise.cli.watched.annotating import annotated, source_lines
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules

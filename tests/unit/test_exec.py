@@ -108,7 +108,7 @@ def test_standard_input_is_given(
     mode = (tmp_path / "input").stat()
     for terminal in (False, True):
         system = SimpleNamespace(fstat=lambda _: mode, isatty=lambda _, is_one=terminal: is_one, environ={})
-        monkeypatch.setattr("worldwise.cli.exec.os", system)
+        monkeypatch.setattr("worldwise.cli.user_code.exec.os", system)
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"given")))
         assert called(monkeypatch, "bench") == 3
     assert [bool(one.input) for one in asked] == [True, False]

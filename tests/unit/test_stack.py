@@ -11,7 +11,7 @@ from test_compare_gate import TEE, run_of
 
 from synthetic import RecordList, make_records
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.stack import require_part
+from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
 from worldwise.libraries import own
 from worldwise.libraries.stacks import copies, stack

@@ -26,8 +26,10 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
-        Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.init:init"),
-        Listed("exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.exec:exec_command"),
+        Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"),
+        Listed(
+            "exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.user_code.exec:exec_command"
+        ),
         Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
         Listed(
             "explain",
@@ -77,7 +79,7 @@ _COMMANDS = {
             "worldwise.cli.lab:lab",
             first=True,
         ),
-        Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.stack:stack_group"),
+        Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"),
         Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
         Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),

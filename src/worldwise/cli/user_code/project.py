@@ -13,12 +13,12 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
-from worldwise.cli.code import OwnCall
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.session import Order, measure
+from worldwise.cli.user_code.code import OwnCall
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code

@@ -12,13 +12,13 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines
 from worldwise.cli.ending import EXIT_ERROR
-from worldwise.cli.memory import memory_section, ta_words
 from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.session import Order, measure
+from worldwise.cli.user_code.memory import memory_section, ta_words
+from worldwise.cli.user_code.what import Typed
 from worldwise.cli.watched.tools import Session
-from worldwise.cli.what import Typed
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import LEAST_SHARE, PARTS, REQUESTS, OwnExplainer
