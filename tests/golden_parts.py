@@ -30,7 +30,6 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
-from worldwise.plan import project
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -42,9 +41,10 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
+from worldwise.plan.user_code import project
 from worldwise.read import models, published
-from worldwise.read.baseline import Baseline
-from worldwise.read.comparison import Comparison
+from worldwise.read.compared.baseline import Baseline
+from worldwise.read.compared.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
 from worldwise.run import manifests

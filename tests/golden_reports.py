@@ -50,17 +50,18 @@ from worldwise.families.storage.tables import storage_sections
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
-from worldwise.read import baseline, gate, published
+from worldwise.read import published
+from worldwise.read.compared import baseline, gate
 from worldwise.read.lens import read_run
 from worldwise.read.models import NotAvailable, Reading
 from worldwise.read.parts import Footprint
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
 from worldwise.report import document, report, terminal
-from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
 from worldwise.report.document import markdown_text
 from worldwise.report.drawing import plot
+from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports
 from worldwise.report.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference

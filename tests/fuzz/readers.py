@@ -26,11 +26,11 @@ from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
-from worldwise.plan.project import Project
+from worldwise.plan.user_code.project import Project
 from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines
-from worldwise.read import baseline
-from worldwise.read.baseline import Baseline
+from worldwise.read.compared import baseline
+from worldwise.read.compared.baseline import Baseline
 from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks

@@ -11,7 +11,7 @@ from worldwise.cli.watched.annotating import _source
 from worldwise.explain.annotated import Annotated, Line
 from worldwise.machine.symbols.inlined import Inlines
 from worldwise.machine.symbols.table import SymbolTable
-from worldwise.report.annotated import annotated_sections
+from worldwise.report.explaining.annotated import annotated_sections
 
 
 def test_a_source_is_found_by_the_end_of_its_path(tmp_path: Path) -> None:

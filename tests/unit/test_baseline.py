@@ -10,7 +10,7 @@ from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.read import baseline
+from worldwise.read.compared import baseline
 from worldwise.run.rundir import open_run
 
 __all__ = ["call"]

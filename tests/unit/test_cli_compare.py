@@ -15,8 +15,8 @@ from command_line import Answer
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.plan.case import Case
-from worldwise.read import gate
-from worldwise.read.comparison import Unpaired
+from worldwise.read.compared import gate
+from worldwise.read.compared.comparison import Unpaired
 from worldwise.report import gated
 from worldwise.run.rundir import open_run
 

@@ -17,8 +17,9 @@ import boards
 from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.read import gate, lens
-from worldwise.read.comparison import Allowance, Comparison, Gate
+from worldwise.read import lens
+from worldwise.read.compared import gate
+from worldwise.read.compared.comparison import Allowance, Comparison, Gate
 from worldwise.read.models import Reading
 from worldwise.read.selection import Parts, parse_selection
 from worldwise.report import gated as gate_report

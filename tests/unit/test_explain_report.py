@@ -22,8 +22,8 @@ from worldwise.explain.witness import Agreement
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
-from worldwise.report import explained as explain_report
 from worldwise.report.document import markdown_text
+from worldwise.report.explaining import explained as explain_report
 from worldwise.report.terminal import print_sections
 
 MAIN = StackFrame("main", "client", "client", "normal")

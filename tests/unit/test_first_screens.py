@@ -25,8 +25,8 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case, parse_case
-from worldwise.report import explained
 from worldwise.report.citing import first_sections
+from worldwise.report.explaining import explained
 from worldwise.report.first import first_screen, lines_of, narrowed
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run

@@ -19,7 +19,7 @@ from worldwise.machine import gdbboard, gdbserver
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, GdbServer, parse_address
 from worldwise.machine.machine import CONSOLE, RECORDS
-from worldwise.read.gate import compare_runs
+from worldwise.read.compared.gate import compare_runs
 from worldwise.read.lens import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure

@@ -19,7 +19,7 @@ from synthetic import lines, make_records, make_suite, new_writer, write_case
 from worldwise.base.outgoing import Prose, markdown, markdown_heading, markdown_paragraph, visible
 from worldwise.base.tables import Section, Table
 from worldwise.plan.case import Case
-from worldwise.read import gate
+from worldwise.read.compared import gate
 from worldwise.read.lens import read_run
 from worldwise.report import gated, report
 from worldwise.report.document import markdown_text

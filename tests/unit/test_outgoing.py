@@ -23,7 +23,7 @@ from worldwise.base import outgoing, paths
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.read import gate
+from worldwise.read.compared import gate
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.report import document, flame, report

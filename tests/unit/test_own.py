@@ -20,8 +20,8 @@ from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.own import Own
 from worldwise.libraries.portable import portables
-from worldwise.plan.own import with_own
 from worldwise.plan.suite import Suite, parse_suite
+from worldwise.plan.user_code.own import with_own
 from worldwise.run.own import check_same, entry_of
 from worldwise.run.rundir import Run
 from worldwise.targets.board import firmware_programs

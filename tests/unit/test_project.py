@@ -15,7 +15,7 @@ from worldwise.base.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.libraries.own_code import CodeManifest, inputs_digest
-from worldwise.plan.project import Project, json_schema, load_project
+from worldwise.plan.user_code.project import Project, json_schema, load_project
 from worldwise.run.code import project as making
 from worldwise.run.code.limits import verdicts
 from worldwise.run.code.looking import look, text_of

@@ -19,8 +19,8 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import lens
-from worldwise.read.gate import Options
-from worldwise.read.gate import compare_runs as gate_runs
+from worldwise.read.compared.gate import Options
+from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
 from worldwise.run import rundir
 from worldwise.run.reproduction import compare_runs

@@ -19,7 +19,7 @@ from worldwise.machine.machine import Machine
 from worldwise.machine.variables import Variable
 from worldwise.plan.case import parse_case
 from worldwise.records.varied import Compared, Parting, Pass, read_compared
-from worldwise.report import dependence as shown
+from worldwise.report.explaining import dependence as shown
 from worldwise.run import steering
 from worldwise.run.steering import Choice
 from worldwise.run.varied import Varied, choices, require_variable

@@ -18,8 +18,9 @@ from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, require_known, require_settings
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
-from worldwise.read import gate, lens
-from worldwise.read.stacks import settings_notes
+from worldwise.read import lens
+from worldwise.read.compared import gate
+from worldwise.read.compared.stacks import settings_notes
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images

@@ -48,7 +48,7 @@ class Baselines:
         """Raise WorldwiseError, before anything is measured, for a name that is none and a file that is missing."""
         if not (self.compared or self.saved):
             return
-        from worldwise.read import baseline
+        from worldwise.read.compared import baseline
 
         if self.saved:
             baseline.path_of(self.saved, self.folder)
@@ -62,7 +62,7 @@ class Baselines:
         """
         if not (self.compared or self.saved):
             return status
-        from worldwise.read import baseline, gate
+        from worldwise.read.compared import baseline, gate
         from worldwise.report import gated
 
         functions = functions_of(run)
@@ -94,7 +94,7 @@ def gated_status(gate: Any) -> int:
 def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -> None:
     """Write a run's counts as a baseline, over an older one of that name. Raises WorldwiseError."""
     from worldwise.cli.options import writing
-    from worldwise.read import baseline
+    from worldwise.read.compared import baseline
 
     made = baseline.baseline_of(run, functions, pattern)
     path = baseline.path_of(name, folder)

@@ -11,8 +11,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
-from worldwise.read import gate
-from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
+from worldwise.read.compared import gate
+from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import Run, open_run
 
@@ -127,7 +127,7 @@ def compare(
 
 def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.Options) -> Comparison | None:
     """One run beside a baseline, or kept as one; None if there is nothing to compare. Raises WorldwiseError."""
-    from worldwise.read.baseline import compare_baseline, load
+    from worldwise.read.compared.baseline import compare_baseline, load
 
     functions = functions_of(run, options.pattern)
     comparison = None

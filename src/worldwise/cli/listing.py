@@ -123,7 +123,7 @@ def schema(what: str) -> int:
     elif what == "hardware":
         from worldwise.validation.figures import json_schema
     elif what == "project":
-        from worldwise.plan.project import json_schema
+        from worldwise.plan.user_code.project import json_schema
     else:
         from worldwise.records.parse import json_schema
     outgoing.echo(json.dumps(json_schema(), indent=2))

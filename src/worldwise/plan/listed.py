@@ -19,7 +19,7 @@ from worldwise.base import files, paths
 FOLDER = "suites"
 _MOST_BYTES = 2**20
 
-# What a repository measures: see worldwise.plan.project, which takes longer to load.
+# What a repository measures: see worldwise.plan.user_code.project, which takes longer to load.
 PROJECT_FILE = "worldwise.toml"
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from statistics import median
 
 from worldwise.plan.catalogue import is_board
-from worldwise.read.comparison import Call, Figures, Judge, Row, Verdict
+from worldwise.read.compared.comparison import Call, Figures, Judge, Row, Verdict
 from worldwise.records.models import Sample
 from worldwise.run.manifests import CaseManifest
 

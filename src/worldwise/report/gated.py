@@ -9,7 +9,7 @@ from rich.console import Console
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import differing
-from worldwise.read.comparison import Comparison, Gate, Row, Side
+from worldwise.read.compared.comparison import Comparison, Gate, Row, Side
 from worldwise.report.document import markdown_text
 from worldwise.report.formats import tracking
 from worldwise.report.terminal import print_prose, print_sections

@@ -25,7 +25,7 @@ def init(folder: Path, force: bool) -> int:
       worldwise run .
     """
     from worldwise.plan.listed import PROJECT_FILE
-    from worldwise.plan.project import Project
+    from worldwise.plan.user_code.project import Project
     from worldwise.run.code.looking import look, text_of
 
     path = folder / PROJECT_FILE

@@ -24,8 +24,8 @@ from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import FORMAT, Suite
-from worldwise.read import baseline, gate
-from worldwise.read.comparison import Comparison
+from worldwise.read.compared import baseline, gate
+from worldwise.read.compared.comparison import Comparison
 from worldwise.report import gated
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.counting import calls_for_records

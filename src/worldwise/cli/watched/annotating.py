@@ -16,7 +16,7 @@ from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import scratch
 from worldwise.machine.elfasking import ask
 from worldwise.records.models import Sample
-from worldwise.report.annotated import annotated_sections
+from worldwise.report.explaining.annotated import annotated_sections
 
 _MOST_SOURCE = 4 * 2**20
 _SECONDS = 60

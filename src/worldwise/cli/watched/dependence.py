@@ -17,8 +17,8 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.symbols.inlined import PROGRAM, addr2line
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import takes_portables
-from worldwise.report import dependence as dependence_report
-from worldwise.report.explained import dump
+from worldwise.report.explaining import dependence as dependence_report
+from worldwise.report.explaining.explained import dump
 from worldwise.report.first import first_screen
 from worldwise.run.varied import CALLS, require_variable, slow_down, vary
 from worldwise.targets.architecture import ARCHITECTURES

@@ -27,8 +27,8 @@ from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
-from worldwise.report import explained as explain_report
 from worldwise.report import flame
+from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports
 from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown

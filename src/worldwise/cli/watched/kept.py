@@ -11,7 +11,8 @@ from worldwise.explain.layers import load_rules
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
-from worldwise.report import explained, flame
+from worldwise.report import flame
+from worldwise.report.explaining import explained
 from worldwise.report.page.content import Traced
 from worldwise.run.rundir import Run
 from worldwise.run.watch import traced_records

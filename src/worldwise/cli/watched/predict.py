@@ -31,9 +31,9 @@ from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
 from worldwise.records.predicted import PredictedCase
-from worldwise.report import explained as explain_report
 from worldwise.report import flame, foretold
 from worldwise.report import predicted as reports
+from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import predicted_data
 from worldwise.report.predicted import Line
 from worldwise.run.rundir import NoRunError, Run, open_run

@@ -24,7 +24,7 @@ from worldwise.libraries.own_folder import copy_folder
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.listed import PROJECT_FILE
-from worldwise.plan.project import Measure, Project, load_project
+from worldwise.plan.user_code.project import Measure, Project, load_project
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted

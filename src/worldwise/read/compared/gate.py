@@ -20,10 +20,20 @@ from worldwise.plan.case import Case
 from worldwise.plan.inputs import draws_by_seed, seed_problem
 from worldwise.plan.spec import OWN
 from worldwise.read.beside import own_path
-from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
+from worldwise.read.compared.comparison import (
+    FORMAT,
+    Allowance,
+    Comparison,
+    Disagreement,
+    Gate,
+    Judge,
+    Row,
+    Side,
+    Unpaired,
+)
+from worldwise.read.compared.stacks import settings_notes
 from worldwise.read.rows import judge_row, match_series, row_of
 from worldwise.read.selection import Parts, Selected, named_list, parse_selection
-from worldwise.read.stacks import settings_notes
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import Record, parse_records
 from worldwise.run.manifests import CaseManifest

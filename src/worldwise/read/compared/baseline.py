@@ -24,7 +24,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import StrictModel, parse, read_text
 from worldwise.base.toml_text import toml_line
 from worldwise.plan.spec import OWN
-from worldwise.read.comparison import (
+from worldwise.read.compared.comparison import (
     FORMAT,
     Allowance,
     Comparison,
@@ -36,7 +36,7 @@ from worldwise.read.comparison import (
     Side,
     Unpaired,
 )
-from worldwise.read.gate import CaseRead, Options, is_library_image, own_inputs, side_of
+from worldwise.read.compared.gate import CaseRead, Options, is_library_image, own_inputs, side_of
 from worldwise.read.rows import figures_of, judge_row
 from worldwise.read.selection import named_list
 from worldwise.run.manifests import CaseManifest
