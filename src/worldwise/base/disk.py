@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Disk space: how much is free, and how much folders take."""
+"""Folders on a disk: how much is free, how much they take, and the digest of what is in one."""
 
 import contextlib
+import hashlib
+import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
@@ -41,3 +44,8 @@ def space_text(size: int) -> str:
     if size >= 999_500:
         return f"{size / 1e6:.1f} MB"
     return f"{size / 1e3:.0f} kB" if size >= 1000 else f"{size} {'byte' if size == 1 else 'bytes'}"
+
+
+def listing_digest(listed: Mapping[str, str]) -> str:
+    """SHA-256 over a folder's listing: the SHA-256 of each file, by its path there."""
+    return hashlib.sha256(json.dumps(sorted(listed.items())).encode()).hexdigest()

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -245,11 +245,6 @@ def pieces(path: Path, most: int, within: Path | None = None) -> Iterator[bytes]
             if done > most:
                 raise _too_long(most, path)
             yield piece
-
-
-def listing_digest(listed: Mapping[str, str]) -> str:
-    """SHA-256 over a folder's listing: the SHA-256 of each file, by its path there."""
-    return hashlib.sha256(json.dumps(sorted(listed.items())).encode()).hexdigest()
 
 
 def sha256(path: Path, most: int, within: Path | None = None) -> tuple[int, str]:

@@ -379,8 +379,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
     keeps the files while they are there. Files that no mirror has are sought at the second sources too. Crates are
     not asked for: their registry drops none.
 
-    Exit status: 0 a mirror has each file; 1 no mirror could be asked; 3 one has vanished from
-    all.
+    Exit status: 0 a mirror has each file; 1 no mirror could be asked; 3 all have dropped one.
 
     \b
       worldwise lab mirrors

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from worldwise.base import files, paths, toml_model
+from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.files import listing_digest
 from worldwise.lab.sandbox.identity import confinement, require_confinement
 from worldwise.libraries import own_code, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS

@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import files
+from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.files import listing_digest
 from worldwise.base.toml_model import first_problem
 from worldwise.lab.image import check_files
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from worldwise.base import files
+from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
@@ -49,7 +50,7 @@ def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] 
                 if error.errno == errno.EFBIG:
                     raise _too_much(directory) from None
                 raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
-        final = store / f"{name}-{files.listing_digest(listed)[:12]}"
+        final = store / f"{name}-{listing_digest(listed)[:12]}"
         if final.exists() and check_files(final, listed):
             files.remove(store, final.name)
         if not final.exists():

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from worldwise.base import toml_model
-from worldwise.base.files import listing_digest
+from worldwise.base.disk import listing_digest
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
