@@ -168,6 +168,10 @@ def test_callgrind_has_the_lines_of_a_functions_own_instructions() -> None:
     sources = {("work", "mine"): {("a.c", 3): 40, ("a.c", 5): 4, ("b.h", 7): 6, ("", 0): 2}}
     text = callgrind({(work,): 52}, "it", sources)
     assert "\nfl=(2) a.c\nfn=(1) work\n3 40\n5 4\nfi=(3) b.h\n7 6\nfe=(2) a.c\n0 2\n" in text
+    # A caller names the callee by the same file.
+    main = StackFrame("main", "mine", "mine", "normal")
+    called = callgrind({(main,): 1, (main, work): 52}, "it", sources)
+    assert "cfi=(2) a.c\ncfn=(2) work\n" in called and "fl=(2) a.c\nfn=(2) work\n" in called
     # Lines that have more than the function are another's.
     assert "\nfl=(1) ???\nfn=(1) work\n0 49\n" in callgrind({(work,): 49}, "it", sources)
     assert callgrind({(work,): 49}, "it", {}) == callgrind({(work,): 49}, "it")

@@ -10,7 +10,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
-from worldwise.explain.stacks import StackFrame
+from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.machine.symbols.own import LAUNCHER
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Pass
@@ -89,6 +89,8 @@ def request_of(stack: tuple[StackFrame, ...]) -> str:
 class OwnExplainer(Explainer):
     """Reads one trace of own code, which runs as a child of what starts it."""
 
+    _kept: tuple[int, Stacks] | None = None
+
     def _resolve_contexts(self) -> None:
         # What waits for the program is the region's own task.
         self.program, self.process = self.process, LAUNCHER
@@ -143,17 +145,23 @@ class OwnExplainer(Explainer):
     def parts(self, of: Pass) -> Counter[str]:
         """The instructions of a call of a TA, by PARTS."""
         found: Counter[str] = Counter()
-        for stack, count in self.stacks(of).items():
+        for stack, count in self._once(of).items():
             found[part_of(stack)] += count
         return found
 
     def requests(self, of: Pass) -> Counter[str]:
         """The instructions of Linux and of tee-supplicant in a call of a TA for what OP-TEE asked, by REQUESTS."""
         found: Counter[str] = Counter()
-        for stack, count in self.stacks(of).items():
+        for stack, count in self._once(of).items():
             if kind := request_of(stack):
                 found[kind] += count
         return found
+
+    def _once(self, of: Pass) -> Stacks:
+        """The stacks of a pass, which two tables in a row ask for and which take long."""
+        if self._kept is None or self._kept[0] != of.id:
+            self._kept = of.id, self.stacks(of)
+        return self._kept[1]
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each

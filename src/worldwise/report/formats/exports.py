@@ -102,11 +102,9 @@ def callgrind(stacks: Stacks, name: str, sources: SourceLines | None = None) -> 
     ]
     # The text of a number stands where it comes first; the format lets it stand everywhere, too.
     for place in names:
-        located: Mapping[tuple[str, int], int] = known.get(place, Counter())
-        if sum(located.values()) > own[place]:
-            located = Counter()
+        each = _files(known, place, own)
+        located = known[place] if each != [_NO_FILE] else Counter()
         # What was put into it from other files is behind `fi`; the first is its own.
-        each = sorted({file for file, _ in located}, key=lambda file: (-_in_file(located, file), file)) or [_NO_FILE]
         numbers = [files.setdefault(file, len(files) + 1) for file in each]
         lines += ["", f"ob=({images[place[0]]}) {place[0]}"]
         lines += [f"fl=({numbers[0]}) {each[0]}", f"fn=({functions[place]}) {place[1]}"]
@@ -122,12 +120,26 @@ def callgrind(stacks: Stacks, name: str, sources: SourceLines | None = None) -> 
             lines.append("0 0")
         for (caller, callee), count in sorted(calls.items()):
             if caller == place and count:
-                lines += [f"cob=({images[callee[0]]}) {callee[0]}", "cfi=(1) ???"]
+                # Its first file is part of how readers tell functions apart.
+                first = next(iter(_files(known, callee, own)))
+                number = files.setdefault(first, len(files) + 1)
+                lines += [f"cob=({images[callee[0]]}) {callee[0]}", f"cfi=({number}) {first}"]
                 lines += [f"cfn=({functions[callee]}) {callee[1]}", "calls=1 0", f"0 {count}"]
     return "\n".join([*lines, "", f"totals: {own.total()}"]) + "\n"
 
 
 _NO_FILE = "???"
+
+
+def _files(
+    known: Mapping["_Place", Mapping[tuple[str, int], int]], place: "_Place", own: Mapping["_Place", int]
+) -> list[str]:
+    """The source files of a function's own instructions, that with the most of them first."""
+    located = known.get(place, {})
+    # Lines that have more than the function are another's.
+    if sum(located.values()) > own[place]:
+        return [_NO_FILE]
+    return sorted({file for file, _ in located}, key=lambda file: (-_in_file(located, file), file)) or [_NO_FILE]
 
 
 def _in_file(located: Mapping[tuple[str, int], int], file: str) -> int:
