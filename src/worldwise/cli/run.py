@@ -102,7 +102,7 @@ class _Call:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "Repeat and check": ("baseline", "save_baseline", "fresh", "verify", "cold", "reverse", "silence"),
+    "Repeat and check": ("baseline", "save_baseline", "fresh", "verify", "cold", "reverse"),
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
@@ -110,7 +110,7 @@ _RARE = {
         *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
         *("repeat", "packages", "libraries", "files", "input_file", "name"),
     ),
-    "Also": ("sweep", "samples", "jobs", "runs", "locked"),
+    "Also": ("sweep", "samples", "jobs", "silence", "runs", "locked"),
 }
 
 
