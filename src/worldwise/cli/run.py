@@ -102,7 +102,8 @@ class _Call:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "Repeat and check": ("baseline", "save_baseline", "fresh", "verify", "cold", "reverse"),
+    "Baselines": ("baseline", "save_baseline"),
+    "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
@@ -110,7 +111,7 @@ _RARE = {
         *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
         *("repeat", "packages", "libraries", "files", "input_file", "name"),
     ),
-    "Also": ("sweep", "samples", "jobs", "silence", "runs", "locked"),
+    "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
 
@@ -284,7 +285,7 @@ _RARE = {
 @runs_option
 @reading_options
 def run(**typed: Any) -> int:
-    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) or a folder with a worldwise.toml.
+    """Measure a SUITE, or a folder with a worldwise.toml; print the answer.
 
     \b
       worldwise run
@@ -294,8 +295,9 @@ def run(**typed: Any) -> int:
       worldwise run --program ./signer --region crypto_sign -- message.bin
 
     \f
-    The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check. `worldwise report --all` prints
+    A SUITE is a name of `worldwise suites`, or a TOML file. The first time this builds the lab and the images, which
+    takes minutes. What was measured before on the very same machine is taken from the cache, and
+    one such case is measured again as a check. `worldwise report --all` prints
     all. --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
 
     \b
