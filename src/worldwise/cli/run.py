@@ -105,7 +105,7 @@ class _Call:
 @click.command(cls=Command, rare=RARE)
 @run_options
 def run(**typed: Any) -> int:
-    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) or a folder with a worldwise.toml.
+    """Measure a SUITE, or a folder with a worldwise.toml; print the answer.
 
     \b
       worldwise run
@@ -115,8 +115,9 @@ def run(**typed: Any) -> int:
       worldwise run --program ./signer --region crypto_sign -- message.bin
 
     \f
-    The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check. `worldwise report --all` prints
+    A SUITE is a name of `worldwise suites`, or a TOML file. The first time this builds the lab and the images, which
+    takes minutes. What was measured before on the very same machine is taken from the cache, and
+    one such case is measured again as a check. `worldwise report --all` prints
     all. --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
 
     \b

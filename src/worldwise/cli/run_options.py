@@ -16,7 +16,8 @@ from worldwise.plan.tables import MAX_SAMPLES
 LATEST = "latest"
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 RARE = {
-    "Repeat and check": ("baseline", "save_baseline", "fresh", "verify", "cold", "reverse", "silence"),
+    "Baselines": ("baseline", "save_baseline"),
+    "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
