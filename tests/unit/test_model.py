@@ -337,6 +337,17 @@ def test_in_order_nothing_passes_what_waits(cycles: Cycles) -> None:
     assert cycles(small("in-order", width=2), *code) > cycles(small(), MUL0, BACK)
 
 
+VEOR = "6e221c00"  # eor v0.16b, v0.16b, v2.16b
+
+
+def test_the_cortex_a55_is_no_cortex_a53(cycles: Cycles) -> None:
+    """What logic gives is there a cycle later; a load and a store are issued together."""
+    assert cycles(table_of("cortex-a55"), VEOR, BACK) == 1
+    assert cycles(table_of("cortex-a53"), VEOR, BACK) > 1
+    both = (f"{STR} {OTHER:x} 8 store", f"{LDR} {MEMORY:x} 8 load", BACK)
+    assert cycles(table_of("cortex-a55"), *both) < cycles(table_of("cortex-a53"), *both)
+
+
 # --- accounting ---
 
 
