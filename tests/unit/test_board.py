@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 
 from worldwise.base import paths
+from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards, load_board, load_core
+from worldwise.libraries.boards import boards, load_board, load_core, table_of
+from worldwise.targets.board import on_board
 
 GOOD = """\
 # SPDX-License-Identifier: BSD-2-Clause
@@ -94,3 +96,32 @@ def test_every_core_of_the_repository_loads() -> None:
         core = load_core(name)
         assert core.title.replace(" ", "-").replace("+", "plus").lower() == name
         assert f"-mcpu={name}" in core.flags
+
+
+# What the published benchmark of elliptic curves names besides the two boards that it has figures of.
+BENCHMARK = ("nucleo-l073rz", "nucleo-f401re", "nucleo-f411re", "nucleo-l476rg", "lora-e5-dev", "nucleo-l152re")
+
+
+@pytest.mark.parametrize("name", BENCHMARK)
+def test_a_board_is_one_file(name: str) -> None:
+    """If this fails, a board needs more than its file: nothing of the tool may name it."""
+    board = boards()[name]
+    assert not [path for path in (paths.REPOSITORY / "src").rglob("*.py") if name in path.read_text(encoding="utf-8")]
+    # Each waits at its clock, behind a flash that its file describes, so that its cycles can be predicted.
+    assert board.flash_wait_states and board.memory and board.fittable
+    assert f"memory wait {board.flash_wait_states}\n" in table_of(board.core, name)
+    plan = on_board(name, board, load_core(board.core), INSTRUCTIONS, serial=False, heap=None)
+    assert (plan["board"], plan["flash"], plan["ram"]) == (name, board.flash, board.ram)
+
+
+def test_a_chip_without_a_part_of_its_core_has_flags_of_its_own() -> None:
+    """If this fails, programs for a chip without a floating-point unit use it, and stop there."""
+
+    def flags(name: str) -> list[str]:
+        board = boards()[name]
+        found: list[str] = on_board(name, board, load_core(board.core), INSTRUCTIONS, serial=False, heap=None)["flags"]
+        return found
+
+    assert flags("nucleo-l476rg") == list(load_core("cortex-m4").flags)
+    assert "-mfloat-abi=hard" in flags("nucleo-l476rg")
+    assert flags("lora-e5-dev") == ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft"]

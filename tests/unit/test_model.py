@@ -271,6 +271,19 @@ def test_a_pair_takes_the_port_for_each_register(cycles: Cycles) -> None:
     assert cycles(small(), f"{LDP} {MEMORY:x} 16 load", BACK) == 2
 
 
+FADD_Q, FADD_D = "4e62d420", "1e622820"  # fadd v0.2d, v1.2d, v2.2d; fadd d0, d1, d2
+FDIV_Q, FDIV_OTHER = "6e62fc20", "6e65fc83"  # fdiv v0.2d, v1.2d, v2.2d; fdiv v3.2d, v4.2d, v5.2d
+
+
+def test_floating_point_of_the_cortex_a72(cycles: Cycles) -> None:
+    """A vector of 128 bits takes both pipes where a scalar takes one; division has a unit of its own."""
+    table = table_of("cortex-a72")
+    assert cycles(table, *[FADD_D] * 8, BACK) == 4
+    assert cycles(table, *[FADD_Q] * 8, BACK) == 8
+    assert cycles(table, FDIV_Q, FDIV_OTHER, BACK) == 64
+    assert cycles(table, FDIV_Q, *[FADD_Q] * 8, FDIV_OTHER, *[FADD_Q] * 8, BACK) == 64
+
+
 # --- memory ---
 
 
@@ -335,6 +348,17 @@ def test_in_order_nothing_passes_what_waits(cycles: Cycles) -> None:
     """What stands behind a product's use waits with it; out of order it does not."""
     code = (MUL0, ADD0, ADD2, ADD4, BACK)
     assert cycles(small("in-order", width=2), *code) > cycles(small(), MUL0, BACK)
+
+
+VEOR = "6e221c00"  # eor v0.16b, v0.16b, v2.16b
+
+
+def test_the_cortex_a55_is_no_cortex_a53(cycles: Cycles) -> None:
+    """What logic gives is there a cycle later; a load and a store are issued together."""
+    assert cycles(table_of("cortex-a55"), VEOR, BACK) == 1
+    assert cycles(table_of("cortex-a53"), VEOR, BACK) > 1
+    both = (f"{STR} {OTHER:x} 8 store", f"{LDR} {MEMORY:x} 8 load", BACK)
+    assert cycles(table_of("cortex-a55"), *both) < cycles(table_of("cortex-a53"), *both)
 
 
 # --- accounting ---

@@ -689,6 +689,7 @@ def test_a_board_s_flash_can_be_another_one() -> None:
     assert "memory line 8\n" in table("nucleo-f103rb") and "memory wait 2\n" in table("nucleo-f103rb")
     assert cores.Flash("nucleo-f103rb", 1).words(BOARD_CASE.target) == "1 wait state, flash of nucleo-f103rb"
     assert cores.Flash("none").words(BOARD_CASE.target) == "in a memory that never waits"
+    assert table(cores.RAM) == plain["cortex-m4"] and cores.Flash(cores.RAM).words(BOARD_CASE.target) == "code in RAM"
     with pytest.raises(WorldwiseError, match="there is no such board"):
         table("nucleo-f999")
     with pytest.raises(WorldwiseError, match="never waits, and --wait-states says 2"):
@@ -712,6 +713,9 @@ def test_a_board_s_flash_can_be_another_one() -> None:
         (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are of boards"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--flash", "stm32"], "there is no such board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--wait-states", "16"], "0<=x<=15"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "are of boards"),
+        ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "ram", "--wait-states", "3"], "RAM never waits"),
+        ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "rom"], "'ram', 'flash'"),
     ],
 )
 def test_a_flash_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:

@@ -95,6 +95,7 @@ class Board(Model):
         flash, ram: bytes that a program may use.
         flash_wait_states: cycles that a read from flash waits at that clock; no count depends on it.
         script: the linker script, beside the board's file; several boards can share one.
+        flags: the compiler's flags in place of the core's, for a chip that lacks a part of it; empty for the core's.
         emulated: the machine that stands for it.
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
         id: by what the real board's chip is known; None if its core's part number must do.
@@ -114,6 +115,7 @@ class Board(Model):
     flash_wait_states: Annotated[int, Field(ge=0, le=15)]
     script: Text
     emulated: Emulated
+    flags: tuple[Text, ...] = ()
     memory: Memory | None = None
     id: Identity | None = None
     real_script: Text | None = None

@@ -11,8 +11,11 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, is_flat
 
-# What stands for no flash, as code in RAM has.
+# What stands for a flash that never waits.
 NO_FLASH = "none"
+# Where code can be; in RAM it never waits either.
+RAM = "ram"
+MEMORIES = (RAM, "flash")
 # The architecture whose code Linux on Armv7-A is, in a core's file; those of microcontrollers have an M in them.
 _ARMV7 = "Armv7-A"
 
@@ -84,7 +87,7 @@ class Flash:
     """A flash that a prediction takes in place of the board's own.
 
     Attributes:
-        name: the board that has it; NO_FLASH for a memory that never waits; empty for that of the case's board.
+        name: the board that has it; NO_FLASH or RAM for a memory that never waits; empty for that of the case's board.
         waits: its wait states; None for those that the board's file has.
     """
 
@@ -96,9 +99,9 @@ class Flash:
 
         Raises WorldwiseError if there is no such board, or nobody says what stands before its flash.
         """
-        if self.name == NO_FLASH:
+        if self.name in (NO_FLASH, RAM):
             if self.waits:
-                raise WorldwiseError(f"--flash {NO_FLASH} never waits, and --wait-states says {self.waits}")
+                raise WorldwiseError(f"--flash {self.name} never waits, and --wait-states says {self.waits}")
             return "", 0
         name = self.name or target
         if name not in boards():
@@ -115,6 +118,8 @@ class Flash:
     def words(self, target: str) -> str:
         """In words, for a screen: `3 wait states, flash of nucleo-f446re`."""
         board, waits = self.of(target)
+        if self.name == RAM:
+            return "code in RAM"
         if not board:
             return "in a memory that never waits"
         return f"{waits} wait state{'' if waits == 1 else 's'}, flash of {board}"

@@ -124,7 +124,7 @@ def on_board(name: str, board: Board, core: Core, unit: Unit, serial: bool, heap
     return {
         "board": name,
         # Records then go where serial.c sends them, and nothing else of the program changes.
-        "flags": [*core.flags, *(["-Wl,--wrap=semihost_record"] if serial else [])],
+        "flags": [*(board.flags or core.flags), *(["-Wl,--wrap=semihost_record"] if serial else [])],
         "flash": board.flash,
         "ram": board.ram,
         "script": _script(board, unit),

@@ -66,11 +66,16 @@ class _Call:
     runs: Path
     wait_states: int | None
     flash: str | None
+    code_in: str | None
 
     @property
     def memory(self) -> known.Flash | None:
-        """The flash that was named in place of a board's own."""
-        if self.flash is None and self.wait_states is None:
+        """The memory that was named in place of a board's flash at its clock."""
+        if self.code_in == known.RAM:
+            if self.flash is not None or self.wait_states is not None:
+                raise click.UsageError(f"--memory {known.RAM} has neither --flash nor --wait-states: RAM never waits")
+            return known.Flash(known.RAM)
+        if self.flash is None and self.wait_states is None and self.code_in is None:
             return None
         return known.Flash(self.flash or "", self.wait_states)
 
@@ -85,7 +90,7 @@ class _Seen:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "How it is predicted": ("wait_states", "flash", "samples", "warmup", "whole", "fresh"),
+    "How it is predicted": ("code_in", "wait_states", "flash", "samples", "warmup", "whole", "fresh"),
     "Also": ("directories", "top", "runs", "locked"),
 }
 
@@ -118,6 +123,12 @@ _RARE = {
     help="The folder of a library of your own: a CASE's; a RUN's if the cache no longer has its copy.",
 )
 @click.option(
+    "--memory",
+    "code_in",
+    type=click.Choice(known.MEMORIES),
+    help="Where a board's code and constants are; RAM never waits.  [default: flash]",
+)
+@click.option(
     "--wait-states",
     type=click.IntRange(0, MOST_WAITS),
     metavar="N",
@@ -126,7 +137,7 @@ _RARE = {
 @click.option(
     "--flash",
     metavar="BOARD|none",
-    help="Take that board's flash and what stands before it; none: code in a memory that never waits, such as RAM.",
+    help="Take that board's flash and what stands before it; none: a flash that never waits.",
 )
 @click.option("--full", is_flag=True, help="Print all tables: cycles, causes, layers and functions.")
 @click.option(
@@ -257,7 +268,7 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         for case, _ in cases:
             if not is_board(case.target):
                 raise WorldwiseError(
-                    f"{case.id}: --wait-states and --flash are of boards, and this case is of none",
+                    f"{case.id}: --memory, --wait-states and --flash are of boards, and this case is of none",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
             call.memory.of(case.target)
