@@ -88,7 +88,7 @@ def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
     known |= {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
-    known |= {"judge", "calibrate", "contribute", "scheduler", "stack", "worker"}
+    known |= {"judge", "calibrate", "contribute", "scheduler", "stack", "worker", "init", "exec"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
     of_lab = {"build", "status", "check", "drift", "enter", "export", "image", "import", "mirrors", "relock", "clean"}
@@ -173,8 +173,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, "
-                "options, pqc, quick, sha256, storage, tee, tz-m.",
+                "Allowed: attestation, boards, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, "
+                "mqtt, options, pqc, quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -373,6 +373,7 @@ def test_suites_and_schema(call: Call) -> None:
     # A title that goes on in the next line stands below its beginning.
     assert [line.split()[0] for line in answer.out.splitlines() if line[0] != " "] == [
         "attestation",
+        "boards",
         "cores",
         "fastest",
         "findings",
@@ -439,7 +440,7 @@ def test_a_folder_elsewhere_is_not_lent(call: Call, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path / "here")
     for folder in ("..", "/etc", "in/../.."):
         answer = call("lab", "enter", "--lend", folder, "true")
-        assert (answer.status, "or a folder of it" in answer.err) == (1, True), folder
+        assert (answer.status, "or a folder of it" in answer.err) == (2, True), folder
 
 
 def test_a_folder_with_what_the_host_starts_is_not_lent(
@@ -459,7 +460,7 @@ def test_a_folder_with_what_the_host_starts_is_not_lent(
     ):
         monkeypatch.chdir(here)
         answer = call("lab", "enter", "--lend", folder, "true")
-        assert (answer.status, f": {what} is in it" in answer.err) == (2, True), (here, answer.err)
+        assert (answer.status, f": {what} is in it" in answer.err) == (1, True), (here, answer.err)
     (tmp_path / "cache").mkdir()
     monkeypatch.chdir(tmp_path / "cache")
     assert "worldwise's cache is in it" in call("lab", "enter", "--lend", ".", "true").err
@@ -631,7 +632,7 @@ def test_a_list_of_suites_is_kept_until_something_changes(tmp_path: Path, monkey
     """If this fails, `suites` reads every suite each time, or lists suites that are not there any more."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
     first = listed_suites()
-    assert [one.name for one in first][:2] == ["attestation", "cores"]
+    assert [one.name for one in first][:2] == ["attestation", "boards"]
     assert loaded_by("suites").isdisjoint(HEAVY - {"worldwise.plan"} | {"worldwise.plan.suite"})
     (kept,) = (tmp_path / "cache" / "suites").iterdir()
     for spoilt in (b"", b"[[1, 2, 3]]", b'[["a"]]', b'{"a": 1}', b"[" * 5000):

@@ -14,10 +14,11 @@ import pytest
 from elves import Section, elf32, note, section, symbols
 from received import little_memory, sparse
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine import elfasking, elfreading
+from worldwise.machine import elfasking
 from worldwise.machine.elf import address_name, loaded_bytes, symbol_address
 from worldwise.machine.elfasking import ask
 from worldwise.machine.firmware import read_firmware
+from worldwise.machine.symbols import debugged
 from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.inlined import Inlines
 from worldwise.machine.symbols.table import SymbolTable
@@ -267,11 +268,11 @@ def test_a_type_that_is_a_name_of_itself_ends() -> None:
             return []
 
     with pytest.raises(LookupError):
-        elfreading._type(Die())  # type: ignore[arg-type]
+        debugged._type(Die())  # type: ignore[arg-type]
     array = Die()
     array.tag = "DW_TAG_array_type"
     with pytest.raises(LookupError):
-        elfreading._size(array)  # type: ignore[arg-type]
+        debugged._size(array)  # type: ignore[arg-type]
 
 
 def test_lines_in_a_functions_name_are_told() -> None:

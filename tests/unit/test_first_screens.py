@@ -52,6 +52,9 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
 ELSEWHERE = {
     "run": "its screen is test_screens.py's",
     "merge": "its screen is that of run",
+    "init": "it says one line",
+    "exec": "it prints what its program prints",
+    "stack check": "a line for each thing that a stack changes",
     "explain": "below, without a lab",
     "predict": "test_predict_report.py",
     "judge": "below: first_screen",

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -292,7 +292,7 @@ def test_a_link_that_changes_while_a_folder_is_copied(
     (tmp_path / "precious").write_text("secret")
     listed = list(own_folder.files_of(folder))
 
-    def swapped(directory: Path) -> Iterator[tuple[Path, Path]]:
+    def swapped(directory: Path, _: Collection[str]) -> Iterator[tuple[Path, Path]]:
         (directory / "lib" / "lib.c").unlink()
         (directory / "lib" / "lib.c").symlink_to(tmp_path / "precious")
         yield from listed

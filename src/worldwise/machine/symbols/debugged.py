@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the debug information of an ELF file says of functions; only the process of `elfreading` imports this module."""
+"""What an ELF file's debug information says of functions and variables; only `elfreading`'s process imports it."""
 
 import fnmatch
+from collections.abc import Iterator
 from typing import Any
 
 from elftools.dwarf.die import DIE
 
+# DW_OP_addr: the operand is an address.
+_OP_ADDR = 0x03
+# A type is a name of another one, and an array of others, at most so often.
+_MOST_TYPES = 100
 # An entry refers to another one at most so often.
 _MOST_REFERENCES = 100
 # Functions that are told to stand within others.
@@ -52,3 +57,61 @@ def _names(die: DIE) -> list[str]:
 def _text(die: DIE, name: str) -> str:
     value = die.attributes.get(name)
     return value.value.decode("utf-8", "replace") if value else ""
+
+
+def variable(elf: Any, source: str, name: str) -> list[Any] | None:
+    """The static variable of a source file: address, bytes, members as name -> [offset, bytes]; None if none is there.
+
+    Raises LookupError if it is at no fixed address.
+    """
+    units = elf.get_dwarf_info().iter_CUs() if elf.has_dwarf_info() else ()
+    for unit in units:
+        top = unit.get_top_DIE()
+        if not _text(top, "DW_AT_name").endswith(source):
+            continue
+        for die in unit.iter_DIEs():
+            place = die.attributes.get("DW_AT_location")
+            if die.tag == "DW_TAG_variable" and _text(die, "DW_AT_name") == name and place:
+                return _variable(die, place.value, elf.little_endian)
+    return None
+
+
+def _variable(die: DIE, place: Any, little_endian: bool) -> list[Any]:
+    if not place or place[0] != _OP_ADDR:
+        raise LookupError("a variable is at no fixed address")
+    address = int.from_bytes(bytes(place[1:]), "little" if little_endian else "big")
+    kind = _type(die)
+    members = {
+        _text(one, "DW_AT_name"): [int(one.attributes["DW_AT_data_member_location"].value), _size(_type(one))]
+        for one in kind.iter_children()
+        if one.tag == "DW_TAG_member"
+    }
+    return [address, _size(kind), members]
+
+
+def _type(die: DIE) -> DIE:
+    """A variable's or member's type, without the names and qualifiers that it goes by."""
+    found = die.get_DIE_from_attribute("DW_AT_type")
+    for _ in range(_MOST_TYPES):
+        if found.tag not in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
+            return found
+        found = found.get_DIE_from_attribute("DW_AT_type")
+    raise LookupError("a type is an alias of itself")
+
+
+def _size(kind: DIE) -> int:
+    size = 1
+    for _ in range(_MOST_TYPES):
+        if kind.tag != "DW_TAG_array_type":
+            return size * int(kind.attributes["DW_AT_byte_size"].value)
+        for bound in _bounds(kind):
+            size *= bound
+        kind = _type(kind)
+    raise LookupError("a type is an array of itself")
+
+
+def _bounds(kind: DIE) -> Iterator[int]:
+    for one in kind.iter_children():
+        if one.tag == "DW_TAG_subrange_type":
+            upper = one.attributes.get("DW_AT_upper_bound")
+            yield int(upper.value) + 1 if upper else int(one.attributes["DW_AT_count"].value)
