@@ -109,7 +109,6 @@ def run(**typed: Any) -> int:
 
     \b
       worldwise run
-      worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run --budget 5ms@2GHz --format json --output result.json
       worldwise run --program ./signer --region crypto_sign -- message.bin
