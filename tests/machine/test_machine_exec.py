@@ -60,6 +60,7 @@ def test_the_count_is_nearly_that_of_run_program(lab: Lab, images: ImageStore, t
     emulator = Emulator(lab, note)
     done = execute(Wanted(whole, (), (), 1), images, emulator)
     (first, *_) = prepare(Wanted(whole, lives=2), images, emulator, note).counted.lives
+    assert done.instructions is not None
     assert abs(done.instructions - (first.end - first.begin)) <= APART
     assert done.instructions == execute(Wanted(whole, (), (), 1), images, emulator).instructions
 
