@@ -171,6 +171,15 @@ def test_a_spoilt_archive_has_no_settings(content: bytes, tmp_path: Path) -> Non
     assert config_of(tmp_path) == {}
 
 
+def test_a_link_in_the_place_of_the_settings_is_not_followed(tmp_path: Path) -> None:
+    """If this fails, what a stranger's build leaves makes the host read another file, or more than there is."""
+    with tarfile.open(tmp_path / "flags.tar", "w") as archive:
+        member = tarfile.TarInfo("include/generated/conf.h")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(member)
+    assert config_of(tmp_path) == {}
+
+
 def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
     made = brought(tmp_path, DEBUG)
     log = "cc a.c\ncore/a.c:3:1: error: expected ';'\nmake: *** [a.o] Error 1\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`--stack` and `worldwise stack`: the user's own OP-TEE, TF-A settings and words of Linux's command line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -108,7 +108,7 @@ def check(file: Path, build: bool) -> int:
     return 0
 
 
-def _tell_settings(images: ImageStore, found: dict[str, str]) -> None:
+def _tell_settings(images: ImageStore, found: Mapping[str, str]) -> None:
     with stack.used(None):
         theirs = images.get(optee_images.optee(optee_images.APP_CORE, "O2"))
     differ = differing(config_of(theirs.directory), found)

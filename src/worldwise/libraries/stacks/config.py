@@ -1,34 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How an OP-TEE was configured: the settings that its build ended with, as its conf.h has them."""
 
+import functools
 import re
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from worldwise.base import archives, files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.stacks.stack import BroughtStack
 
 _ARCHIVE, _CONF = "flags.tar", "include/generated/conf.h"
 _MOST_CONF = 2**20
+_MOST_ARCHIVE, _MOST_MEMBERS = 256 * 2**20, 100_000
 _SET = re.compile(r"#define (CFG_\w+) (.*)")
 _UNSET = re.compile(r"/\* (CFG_\w+) is not set \*/")
 # What conf.h has for y and n.
 _YES, _NO = "1", "n"
 
 
-def config_of(image: Path) -> dict[str, str]:
-    """Setting -> value (`n` for one that is not set) of the OP-TEE in an image's folder; empty if it is unknown."""
-    try:
-        with tarfile.open(image / _ARCHIVE, "r:") as archive:
-            member = next(one for one in archive if one.name.removeprefix("./") == _CONF)
-            content = archive.extractfile(member)
-            text = content.read(_MOST_CONF).decode(errors="replace") if content else ""
-    except (OSError, tarfile.TarError, StopIteration, ValueError):
-        return {}
+@functools.cache
+def config_of(image: Path) -> Mapping[str, str]:
+    """Setting -> value (`n` for one that is not set) of the OP-TEE in an image's folder; empty if it is unknown.
+
+    An image's folder has its digest in its name, so each is read once.
+    """
+    text = _conf(image / _ARCHIVE)
     found = dict.fromkeys(_UNSET.findall(text), _NO)
     return found | {name: value.strip() for name, value in _SET.findall(text)}
+
+
+def _conf(path: Path) -> str:
+    """The conf.h in an archive that a build has left, perhaps of a stranger's code; empty if it cannot be read."""
+    try:
+        with files.open_regular(path, _MOST_ARCHIVE, path.parent) as archive:
+            for member in archives.members(archive, _MOST_ARCHIVE, _MOST_MEMBERS):
+                if member.name.removeprefix("./") == _CONF and member.size <= _MOST_CONF:
+                    return b"".join(member.pieces()).decode(errors="replace")
+    except (OSError, archives.ArchiveError):
+        pass
+    return ""
 
 
 def require_known(stack: BroughtStack, names: Path) -> None:
