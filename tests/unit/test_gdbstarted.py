@@ -109,8 +109,10 @@ def gone(folder: Path, within: float = 10) -> bool:
 
 
 def _runs(pid: int) -> bool:
+    # A killed process is a zombie while its other threads still end: until they have, its sockets take connections.
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z" or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
 

@@ -156,7 +156,7 @@ def answers(reading: Reading, times: Times) -> list[Answer]:
             (SECTION,),
             _importance(found),
             # The section has them.
-            optional=(2, 5),
+            optional=(2, 5, 3),
             rank=20,
         )
     ]
