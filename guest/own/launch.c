@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Starts a user's own program, unchanged, and reads the counter around its life. The host brings this program, and with
- * it two files: `order` (words that each end with a zero byte: what to do, how often, the program and its arguments) and
- * `files.cpio` (the program, its libraries and its files, in cpio's format newc).
+ * it two files: `order` (words that each end with a zero byte: the program, its arguments, what to do, how often) and
+ * `files.cpio` (the program, its libraries and its files, in cpio's format newc). The program's words come first: Linux
+ * copies them into its memory, and how many instructions that takes depends on where in a word of memory they begin.
  *
  * To do: `find` starts the program once and tells in `maps` where all of it lies as it ends; `count` starts it so many
  * times, one after the other, with a measured region around each life. The file `launched` has a line for each life.
- * `exec` is the same, and gives the host what the program wrote, its errors apart from its output.
+ * `exec` is the same, and gives the host all that the program wrote, its errors apart from its output.
  */
 #include <elf.h>
 #include <errno.h>
@@ -39,8 +40,8 @@
 #define CHUNK 65536
 /* Bytes that the program may write to a file, its output among them. */
 #define MOST_WRITTEN (64L * 1024 * 1024)
-/* Bytes of its output that the host is given. */
-#define MOST_SHOWN (64 * 1024)
+/* Bytes of its output, and of its errors, that the host is given if it did not ask for all. */
+#define MOST_SHOWN (32 * 1024)
 
 /* cpio's format newc: a head of 6 and 13 times 8 characters, then the name and the content, each up to a multiple of 4. */
 #define HEAD 110
@@ -157,12 +158,12 @@ static int written(const char *name)
 	return open(name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
 }
 
-/* What the program finds as its standard files: an empty input, or that of the order, and for output one or two. */
-static void give_files(int apart)
+/* What the program finds as its standard files: an empty input, or that of the order; output and errors are two. */
+static void give_files(void)
 {
 	int input = open(INPUT, O_RDONLY);
 	int output = written(OUTPUT);
-	int errors = apart ? written(ERRORS) : output;
+	int errors = written(ERRORS);
 
 	if (input < 0)
 		input = open("/dev/null", O_RDONLY);
@@ -172,7 +173,7 @@ static void give_files(int apart)
 		close(input);
 	if (output > 2)
 		close(output);
-	if (apart && errors > 2)
+	if (errors > 2)
 		close(errors);
 	(void)mkdir(ROOM, 0755);
 	if (chdir(ROOM))
@@ -290,17 +291,45 @@ static int find(char *const argv[])
 	return ended;
 }
 
+/*
+ * Linux keeps what a task has run in periods of about 2^20 ns and in steps of 2^10: how many instructions it executes for
+ * a life depends on where in them that begins. So each begins where a period of the counter does, to the instruction: the
+ * loop ends some instructions behind the beginning, and of the 256 behind it the rest is executed.
+ */
+static void wait_for_period(void)
+{
+	uint64_t period = bench_counter() >> 20;
+
+	while (bench_counter() >> 20 == period)
+		;
+	__asm__ volatile("mrs x9, cntvct_el0\n\t"
+			 "and x9, x9, #255\n\t"
+			 "adr x10, 1f\n\t"
+			 "add x10, x10, x9, lsl #2\n\t"
+			 "br x10\n"
+			 "1:\n\t"
+			 ".rept 256\n\t"
+			 "nop\n\t"
+			 ".endr"
+			 :
+			 :
+			 : "x9", "x10", "memory");
+}
+
 static void count(char *const argv[], unsigned long times)
 {
 	long handle = create("launched");
 
 	while (times--) {
 		uint64_t idle = idle_entries();
-		uint64_t begin = bench_region_begin();
+		uint64_t begin;
 		uint64_t end;
 		int status;
-		pid_t child = fork();
+		pid_t child;
 
+		wait_for_period();
+		begin = bench_region_begin();
+		child = fork();
 		if (child == 0)
 			become(argv);
 		while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -312,8 +341,14 @@ static void count(char *const argv[], unsigned long times)
 	}
 }
 
-/* Reads the order: what to do, how often, and the program with its arguments. */
-static void read_order(char *words[MAX_WORDS + 1])
+/* What the host wants: what to do, how often, and the program with its arguments. */
+struct order {
+	const char *what;
+	unsigned long times;
+	char *argv[MAX_WORDS + 1];
+};
+
+static void read_order(struct order *order)
 {
 	static char text[MAX_ORDER + 1];
 	long handle = semihost_open(ORDER, "r");
@@ -323,32 +358,35 @@ static void read_order(char *words[MAX_WORDS + 1])
 	if (length <= 0)
 		give_up(ORDER);
 	for (char *next = text; next < text + length && number < MAX_WORDS; next += strlen(next) + 1)
-		words[number++] = next;
-	words[number] = NULL;
+		order->argv[number++] = next;
 	errno = EINVAL;
 	if (number < 3)
 		give_up(ORDER);
+	order->times = strtoul(order->argv[--number], NULL, 10);
+	order->what = order->argv[--number];
+	order->argv[number] = NULL;
 }
 
 int main(void)
 {
-	static char *words[MAX_WORDS + 1];
+	static struct order order;
+	long output;
 	int apart;
 
 	record_to(keep_record);
-	read_order(words);
-	apart = !strcmp(words[0], "exec");
+	read_order(&order);
+	apart = !strcmp(order.what, "exec");
 	unpack();
-	give_files(apart);
-	if (!strcmp(words[0], "find")) {
+	give_files();
+	if (!strcmp(order.what, "find")) {
 		tell_vdso();
-		tell_life(create("launched"), 0, 0, find(words + 2), 0);
+		tell_life(create("launched"), 0, 0, find(order.argv), 0);
 	} else {
-		count(words + 2, strtoul(words[1], NULL, 10));
+		count(order.argv, order.times);
 	}
-	copy(create("output"), OUTPUT, apart ? (size_t)MOST_WRITTEN : MOST_SHOWN);
-	if (apart)
-		copy(create("errors"), ERRORS, (size_t)MOST_WRITTEN);
+	output = create("output");
+	copy(output, OUTPUT, apart ? (size_t)MOST_WRITTEN : MOST_SHOWN);
+	copy(apart ? create("errors") : output, ERRORS, apart ? (size_t)MOST_WRITTEN : MOST_SHOWN);
 	record_begin("end");
 	record_number("status", 0);
 	record_number("idle", 0);

@@ -19,7 +19,7 @@ from worldwise.machine.machine import RECORDS
 from worldwise.records.models import Failure
 from worldwise.records.parse import read_records
 from worldwise.run.code.counting import LAUNCHED, OUTPUT, STARTED, Life, lives_of
-from worldwise.run.code.order import Wanted, pack
+from worldwise.run.code.order import Wanted, pack, write_order
 from worldwise.targets.own_code import machine_of
 
 _EXEC, _ERRORS = "exec", "errors"
@@ -62,8 +62,7 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         work.mkdir()
         left.mkdir()
         pack(wanted, images, work)
-        words = [_EXEC, "1", wanted.guest_path, *wanted.arguments]
-        (work / _EXEC).write_bytes(b"".join(word.encode() + b"\0" for word in words))
+        write_order(work, _EXEC, wanted, 1)
         machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))

@@ -172,10 +172,16 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     brought += [("", content["input"])] if wanted.input else []
     text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(brought))
     (work / INPUTS).write_text(text, encoding="utf-8")
-    for order, lives in ((FIND, 1), (COUNT, wanted.lives)):
-        words = [order, str(lives), wanted.guest_path, *wanted.arguments]
-        (work / order).write_bytes(b"".join(word.encode() + b"\0" for word in words))
+    write_order(work, FIND, wanted, 1)
+    write_order(work, COUNT, wanted, wanted.lives)
     return content
+
+
+def write_order(work: Path, what: str, wanted: Wanted, lives: int) -> None:
+    """Write the file `what` into a folder: the order of that name for guest/own/launch.c."""
+    # The program's words come first, so that they lie where they lie in every other order.
+    words = [wanted.guest_path, *wanted.arguments, what, str(lives)]
+    (work / what).write_bytes(b"".join(word.encode() + b"\0" for word in words))
 
 
 def _loaders(content: Iterable[str]) -> Iterable[str]:
