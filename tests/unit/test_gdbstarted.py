@@ -112,7 +112,7 @@ def _runs(pid: int) -> bool:
     # A killed process is a zombie while its other threads still end: until they have, its sockets take connections.
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        return state != "Z" or len(os.listdir(f"/proc/{pid}/task")) > 1
+        return state != "Z" or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
     except OSError:
         return False
 
