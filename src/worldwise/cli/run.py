@@ -184,6 +184,11 @@ def _own(call: _Call) -> int:
         from worldwise.cli.user_code.project import measure_project
 
         return measure_project(Path(call.suite), how, Shown(call.form, call.output, None, call.full))
+    if call.own.pqm4:
+        from worldwise.cli.user_code.pqm4 import measure_pqm4
+
+        given = (call.own.pqm4, call.variants, call.own.machine, call.own.repeat)
+        return measure_pqm4(*given, how, Shown(call.form, call.output, None, call.full))
     return measure_typed(call.own, words, how, Shown(call.form, call.output, None, call.full))
 
 

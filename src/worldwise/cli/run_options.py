@@ -22,7 +22,7 @@ RARE = {
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
-        *("ta", "client", "program", "firmware", "regions", "log_level", "machine", "until", "instructions"),
+        *("ta", "client", "program", "firmware", "pqm4", "regions", "log_level", "machine", "until", "instructions"),
         *("repeat", "packages", "libraries", "files", "input_file", "name", "stack_file"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),

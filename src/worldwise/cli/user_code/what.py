@@ -63,7 +63,13 @@ FOLDER = Kind(
     ("suite", "fresh", "predict"),
     "the file says what is measured: docs/use/in-your-repository.md",
 )
-KINDS = (PROGRAM, APPLICATION, FIRMWARE, SUITE)
+PQM4 = Kind(
+    "a tree of pqm4",
+    ("pqm4",),
+    ("machine", "repeat", "variants", "fresh"),
+    "docs/use/your-code.md says what it takes",
+)
+KINDS = (PROGRAM, APPLICATION, FIRMWARE, PQM4, SUITE)
 
 
 def chosen() -> Kind:
@@ -137,6 +143,7 @@ class Typed:
     client: Path | None
     log_level: int | None
     firmware: Path | None
+    pqm4: Path | None
     machine: str
     until: str | None
     instructions: int | None
@@ -188,10 +195,18 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 help="Measure your own firmware of a Cortex-M, unchanged, on --machine.",
             ),
             click.option(
+                "--pqm4",
+                metavar="FOLDER",
+                type=path,
+                help="Measure the schemes in a clone of pqm4 or PQClean, or in a folder within one, on --machine; "
+                "--variant names some: 'ml-kem-*'.",
+            ),
+            click.option(
                 "--machine",
                 metavar="NAME",
                 default="mps2-an386",
-                help="The machine of QEMU that --firmware starts on; a wrong name lists them.  [default: mps2-an386]",
+                help="The machine of QEMU that --firmware and --pqm4 start on; a wrong name lists them.  "
+                "[default: mps2-an386]",
             ),
             click.option(
                 "--until", metavar="FUNCTION", help="End --firmware when this function is called.  [default: its exit]"

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a program without an operating system says to the emulator. */
+#ifndef WORLDWISE_PQM4_START_H
+#define WORLDWISE_PQM4_START_H
+
+/* Writes a text to the emulator's console. */
+void start_write(const char *text);
+
+/* Ends the machine. */
+_Noreturn void start_end(void);
+
+#endif /* WORLDWISE_PQM4_START_H */

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise run --pqm4 FOLDER`: schemes in pqm4's layout, in pqm4's own tables."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from statistics import mean
+
+import click
+from rich.console import Console
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table, count_or_dash, whole
+from worldwise.cli.ending import EXIT_ERROR
+from worldwise.cli.options import writing
+from worldwise.cli.progress import Notes
+from worldwise.cli.report import Wanted as Shown
+from worldwise.cli.report import show
+from worldwise.cli.session import Order, measure
+from worldwise.cli.user_code.code import OwnCall
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own_code
+from worldwise.libraries.pqm4 import FUNCTIONS, KINDS, find
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.suite import FORMAT, Suite
+from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
+from worldwise.run.options import Options
+from worldwise.run.rundir import Run
+
+# As pqm4's tables call a kind, and its three functions.
+_TITLES: Mapping[str, str] = {"crypto_kem": "Key Encapsulation Schemes", "crypto_sign": "Signature Schemes"}
+_WORDS: Mapping[str, tuple[str, str, str]] = {
+    "crypto_kem": ("Key Generation", "Encapsulation", "Decapsulation"),
+    "crypto_sign": ("Key Generation", "Sign", "Verify"),
+}
+_SHORT: Mapping[str, tuple[str, str, str]] = {
+    "crypto_kem": ("key\ngeneration", "encap-\nsulation", "decap-\nsulation"),
+    "crypto_sign": ("key\ngeneration", "\nsign", "\nverify"),
+}
+_MOST_SCHEMES, _MOST_ROWS, _COLUMNS = 200, 12, 11
+
+
+def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int, call: OwnCall, shown: Shown) -> int:
+    """Measure the schemes of a folder, and print pqm4's tables. Returns the exit status. Raises WorldwiseError."""
+    schemes = find(folder, patterns)
+    if len(schemes) > _MOST_SCHEMES:
+        raise WorldwiseError(
+            f"--pqm4 {folder}: has {len(schemes)} implementations. Allowed: up to {_MOST_SCHEMES}.",
+            "name some: --variant 'ml-kem-*'",
+        )
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
+    found, refused = measure_schemes(
+        schemes, machine, runs, ImageStore(lab, notes.note), emulator, notes.note, call.fresh
+    )
+    if not found:
+        raise WorldwiseError(
+            f"--pqm4 {folder}: none of {len(refused)} implementations could be measured.",
+            "the first line below says what is wrong with the first",
+            "\n".join(f"{one.scheme.title}: {one.why}" for one in refused[:_MOST_ROWS]),
+        )
+    codes = [one.ready.code for one in found]
+    for code in codes:
+        own_code.add(code)
+        click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
+    cases = [case for one in found for case in one.ready.cases]
+    title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"
+    text = f"# No suite: schemes of a folder, measured by `worldwise run --pqm4`.\nformat = {FORMAT}\n"
+    suite = Suite("own", title, tuple(cases), None, "", text)
+    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False)
+    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
+
+    def screen(run: Run, how: Shown) -> int:
+        if how.form == "csv" and how.output:
+            with writing(how.output):
+                how.output.write_text(as_csv(found), encoding="utf-8")
+        elif how.form == "csv":
+            outgoing.echo(as_csv(found), nl=False)
+        elif how.form != "table" or how.full or how.output:
+            return max(show(run, how), EXIT_ERROR if refused else 0)
+        else:
+            _screen(found, refused, machine, outgoing.console())
+        return EXIT_ERROR if refused or run.state == "failed" else 0
+
+    return measure(order, options, shown, screen)
+
+
+def _screen(found: Sequence[Measured], refused: Sequence[Refused], machine: str, console: Console) -> None:
+    print_prose(console, f"{len(found)} implementations on QEMU's {machine}; instructions, counted exactly.", "bold")
+    for kind in KINDS:
+        if rows := [one for one in found if one.scheme.kind == kind]:
+            console.print()
+            print_section(_speed(kind, rows), console)
+            console.print()
+            print_section(_memory(kind, rows), console)
+    console.print()
+    for line in _checked(found):
+        print_prose(console, line)
+    for one in refused:
+        print_prose(console, f"Not measured: {one.scheme.title}: {one.why}.")
+    dearest = max(found, key=lambda one: sum(one.instructions(FUNCTIONS[one.scheme.kind][1])))
+    case = dearest.case(FUNCTIONS[dearest.scheme.kind][1])
+    console.print()
+    for line in (
+        f"worldwise explain latest --case '{case}'",
+        "worldwise run --pqm4 FOLDER --format csv     # pqm4's own columns",
+    ):
+        console.print(line, soft_wrap=True, markup=False)
+
+
+def _speed(kind: str, rows: Sequence[Measured]) -> Section:
+    cells = [
+        [one.scheme.name, one.scheme.implementation, *(_mean(one.instructions(name)) for name in FUNCTIONS[kind])]
+        for one in rows
+    ]
+    headers = ["scheme", "implementation", *(f"{word}\ninstr" for word in _one_line(kind))]
+    notes = [f"The mean of {len(rows[0].instructions(FUNCTIONS[kind][0]))} executions, each with keys of its own."]
+    return Section(f"{_TITLES[kind]}: speed", Table(headers, cells, 2), notes)
+
+
+def _one_line(kind: str) -> list[str]:
+    return [word.replace("-\n", "").strip().replace("\n", " ") for word in _SHORT[kind]]
+
+
+def _mean(counts: Sequence[int]) -> str:
+    return whole(float(Fraction(sum(counts), len(counts))))
+
+
+def _memory(kind: str, rows: Sequence[Measured]) -> Section:
+    cells = [
+        [
+            one.scheme.name,
+            one.scheme.implementation,
+            *(count_or_dash(one.stack(name)) for name in FUNCTIONS[kind]),
+            *(f"{size:,}" for size in one.sizes),
+        ]
+        for one in rows
+    ]
+    headers = ["scheme", "implementation", *(f"{word}\nstack" for word in _one_line(kind)), "\ntext", "\ndata", "\nbss"]
+    notes = ["Bytes. Stack: of the deepest call. Text, data and bss: of the scheme's own files, without common code."]
+    if any("-" in row for row in cells):
+        notes.append("-: the code puts its stack elsewhere, so nobody can say how deep it is.")
+    return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
+
+
+def _checked(found: Sequence[Measured]) -> list[str]:
+    """What the test vectors say: which schemes have several implementations that agree, and which are alone."""
+    several: dict[str, list[str]] = {}
+    for one in found:
+        several.setdefault(one.scheme.name, []).append(one.scheme.implementation)
+    agreed = [name for name, implementations in several.items() if len(implementations) > 1]
+    alone = [name for name, implementations in several.items() if len(implementations) == 1]
+    words = []
+    if agreed:
+        words.append(f"The test vectors of all implementations agree: {', '.join(agreed)}.")
+    if alone:
+        words.append(f"One implementation alone, so its test vectors are compared with no other: {', '.join(alone)}.")
+    return words
+
+
+def as_csv(found: Sequence[Measured]) -> str:
+    """The rows in the columns of pqm4's benchmarks.csv; instructions stand where that has cycles."""
+    lines: list[list[object]] = []
+
+    def line(*cells: object) -> None:
+        lines.append([*cells, *[""] * (_COLUMNS - len(cells))])
+
+    def part(title: str, heads: Mapping[str, Sequence[str]], rows: Mapping[str, Sequence[Sequence[object]]]) -> None:
+        line(f"{title} Evaluation")
+        for kind in KINDS:
+            if rows[kind]:
+                line(_TITLES[kind])
+                line("Scheme", "Implementation", *heads[kind])
+                for cells in rows[kind]:
+                    line(*cells)
+
+    kinds = {kind: [one for one in found if one.scheme.kind == kind] for kind in KINDS}
+    speed_heads = {
+        kind: [f"{word} [instructions] ({what})" for word in _WORDS[kind] for what in ("mean", "min", "max")]
+        for kind in KINDS
+    }
+    speed = {
+        kind: [
+            [
+                f"{one.scheme.name} ({len(one.instructions(FUNCTIONS[kind][0]))} executions)",
+                one.scheme.implementation,
+                *(
+                    value
+                    for name in FUNCTIONS[kind]
+                    for counts in (one.instructions(name),)
+                    for value in (round(mean(counts)), min(counts), max(counts))
+                ),
+            ]
+            for one in rows
+        ]
+        for kind, rows in kinds.items()
+    }
+    part("Speed", speed_heads, speed)
+    memory_heads = {kind: [f"{word} [bytes]" for word in _WORDS[kind]] for kind in KINDS}
+    memory = {
+        kind: [[one.scheme.name, one.scheme.implementation, *map(one.stack, FUNCTIONS[kind])] for one in rows]
+        for kind, rows in kinds.items()
+    }
+    part("Memory", memory_heads, memory)
+    size_heads = dict.fromkeys(KINDS, (".text [bytes]", ".data [bytes]", ".bss [bytes]", "Total [bytes]"))
+    sizes = {
+        kind: [[one.scheme.name, one.scheme.implementation, *one.sizes, sum(one.sizes)] for one in rows]
+        for kind, rows in kinds.items()
+    }
+    part("Size", size_heads, sizes)
+    return outgoing.csv_text(lines)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Schemes in pqm4's layout: which are found, which files are built of them, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+import pqm4_tree
+from command_line import call
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.pqm4 import common_code, common_files, find, scheme_files
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return pqm4_tree.pqclean(tmp_path / "tree")
+
+
+@pytest.mark.parametrize("within", ["", "crypto_kem", "crypto_kem/toy-1"])
+def test_a_tree_a_kind_and_a_scheme_are_folders_with_implementations(tree: Path, within: str) -> None:
+    """If this fails, one has to be in the tree's own folder; or code for another processor is compiled."""
+    for name in ("ref", "clean", "avx2", "aarch64"):
+        pqm4_tree.kem(tree, name)
+    pqm4_tree.put(tree, "crypto_kem/toy-1/notes/README", "no implementation")
+    found = find(tree / within)
+    assert [one.title for one in found] == ["toy-1-clean", "toy-1-ref"]
+    assert [one.tree for one in found] == [tree, tree]
+    assert [one.title for one in find(tree / within, ["*-ref"])] == ["toy-1-ref"]
+
+
+def test_an_implementation_alone_is_a_folder_too(tree: Path) -> None:
+    pqm4_tree.kem(tree, "clean")
+    folder = pqm4_tree.kem(tree, "ref")
+    assert [one.title for one in find(folder)] == ["toy-1-ref"]
+
+
+def test_the_outermost_tree_has_the_common_code(tmp_path: Path) -> None:
+    """If this fails, PQClean within pqm4 is compiled with a Keccak in C, and compared with pqm4's figures."""
+    outer = tmp_path / "pqm4"
+    inner = pqm4_tree.pqclean(outer / "mupq" / "pqclean")
+    pqm4_tree.kem(inner, "clean", "PQCLEAN_TOY_CLEAN_")
+    (outer / "crypto_kem").mkdir()
+    names = ("keccakf1600.S", "aes.c", "aes-encrypt.S", "aes-keyschedule.S", "aes-publicinputs.c", "aes-publicinputs.S")
+    hashes = ("crypto_hashblocks_sha512.c", "crypto_hashblocks_sha512_inner32.s")
+    for name in (*names, *hashes):
+        pqm4_tree.put(outer, f"common/{name}", "")
+    for name in ("fips202.c", "sp800-185.c", "nistseedexpander.c", "sha2.c", "keccakf1600.c", "aes.c"):
+        pqm4_tree.put(outer, f"mupq/common/{name}", "")
+    (scheme,) = find(inner / "crypto_kem" / "toy-1")
+    assert scheme.tree == outer
+    assert scheme.prefix == "PQCLEAN_TOY_CLEAN_"
+    assert "common/keccakf1600.S" in common_code(scheme, thumb2=True)
+    assert "mupq/common/keccakf1600.c" in common_code(scheme, thumb2=False)
+    (outer / "common" / "keccakf1600.S").unlink()
+    with pytest.raises(WorldwiseError, match=r"has no common/keccakf1600\.S") as caught:
+        common_code(scheme, thumb2=True)
+    assert "git submodule update --init --recursive" in caught.value.hint
+
+
+def test_a_tree_without_its_submodules_is_told(tree: Path) -> None:
+    pqm4_tree.kem(tree, "ref")
+    (tree / "common" / "fips202.c").unlink()
+    (scheme,) = find(tree)
+    with pytest.raises(WorldwiseError, match="the common code is missing") as caught:
+        common_code(scheme, thumb2=True)
+    assert "git submodule" in caught.value.hint
+
+
+def test_links_are_followed_within_the_tree_alone(tree: Path, tmp_path: Path) -> None:
+    """If this fails, a scheme of pqm4 lacks half of its files; or a stranger's folder brings a file of the user's."""
+    folder = pqm4_tree.kem(tree, "ref")
+    other = pqm4_tree.put(tree, "crypto_kem/toy-2/ref/ntt.c", "int ntt;\n")
+    (folder / "ntt.c").symlink_to("../../toy-2/ref/ntt.c")
+    (scheme,) = find(folder)
+    assert scheme_files(scheme)["ntt.c"] == other
+    secret = tmp_path / "secret.h"
+    secret.write_text("mine\n")
+    (folder / "secret.h").symlink_to(secret)
+    with pytest.raises(WorldwiseError, match="is a link out of"):
+        scheme_files(scheme)
+    (folder / "secret.h").unlink()
+    (folder / "gone.c").symlink_to("nowhere.c")
+    with pytest.raises(WorldwiseError, match="a file that is missing"):
+        scheme_files(scheme)
+
+
+def test_common_headers_come_with_what_is_compiled(tree: Path) -> None:
+    pqm4_tree.kem(tree, "ref")
+    (scheme,) = find(tree)
+    names = common_files(scheme, common_code(scheme, thumb2=True))
+    assert {"common/fips202.c", "common/fips202.h", "common/randombytes.h"} <= names.keys()
+
+
+def test_an_api_that_declares_nothing_is_told(tree: Path) -> None:
+    folder = pqm4_tree.kem(tree, "ref")
+    (folder / "api.h").write_text("int other(void);\n")
+    with pytest.raises(WorldwiseError, match="declares no crypto_kem_keypair"):
+        _ = find(tree)[0].prefix
+
+
+@pytest.mark.parametrize(
+    ("made", "arguments", "told"),
+    [
+        ("", ("nowhere",), "is no folder"),
+        ("empty/x", ("empty",), "is in no tree of pqm4 or PQClean"),
+        ("tree/crypto_kem/toy-1/x", ("tree",), "has no scheme"),
+        ("tree/crypto_kem/toy-1/ref/api.h", ("tree", "--variant", "other-*"), "no scheme is like other-*"),
+        ("tree/x", ("tree", "--region", "main"), "a tree of pqm4 does not accept --region"),
+        ("tree/x", ("tree", "--program", "p"), "--program and --pqm4 measure different things"),
+    ],
+)
+def test_wrong_folders_and_options_are_told(
+    made: str,
+    arguments: tuple[str, ...],
+    told: str,
+    tree: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if made:
+        pqm4_tree.put(tmp_path, made, "int crypto_kem_keypair(void);\n")
+    (tree / "crypto_kem").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    assert told in call(monkeypatch, capsys, "run", "--pqm4", *arguments).told
