@@ -10,7 +10,7 @@ from machines import note
 from worldwise.cli.user_code.pqm4 import as_csv
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.pqm4 import find
+from worldwise.libraries.user_code.pqm4 import find
 from worldwise.machine.emulator import Emulator
 from worldwise.run.code.pqm4 import measure_schemes
 
@@ -38,7 +38,7 @@ def test_implementations_that_agree_are_measured(tree: Path, lab: Lab, images: I
     # Keys differ, and the work does not depend on them.
     assert len(set(clean.instructions("crypto_kem_keypair"))) == 1
     assert len(clean.instructions("crypto_kem_keypair")) == 3
-    assert fast.stack("crypto_kem_dec") >= 256 > clean.stack("crypto_kem_dec")
+    assert (fast.stack("crypto_kem_dec") or 0) >= 256 > (clean.stack("crypto_kem_dec") or 256)
     assert clean.case("crypto_kem_enc") == "own/toy-1-clean/crypto_kem_enc"
     # A macro of the scheme's header calls it by another name.
     assert pen.case("crypto_sign") == "own/pen-ref/crypto_sign"

@@ -8,7 +8,7 @@ import pytest
 import pqm4_tree
 from command_line import call
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.pqm4 import common_code, common_files, find, scheme_files
+from worldwise.libraries.user_code.pqm4 import common_code, common_files, find, scheme_files
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from worldwise.cli.user_code.code import OwnCall
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.pqm4 import FUNCTIONS, KINDS, find
+from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.report.terminal import print_prose, print_section

@@ -11,7 +11,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import Image, ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import case_name
-from worldwise.libraries.pqm4 import FUNCTIONS, Scheme, common_code, common_files, scheme_files
+from worldwise.libraries.user_code.pqm4 import FUNCTIONS, Scheme, common_code, common_files, scheme_files
 from worldwise.machine.emulator import Emulator
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.counting import calls_of
@@ -60,7 +60,7 @@ class Measured:
         return [one.instructions for one in self.calls(function)]
 
     def stack(self, function: str) -> int | None:
-        """The bytes of stack of the deepest call of a function; None if nobody can say, as of code that moves its stack."""
+        """The bytes of stack of the deepest call of a function; None if nobody can say: the code moves its stack."""
         known = [one.stack for one in self.calls(function)]
         return None if None in known else max(one for one in known if one is not None)
 
