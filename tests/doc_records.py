@@ -75,7 +75,7 @@ def older() -> Mapping[str, str]:
     if not OLDER.is_file():
         return {}
     found = {}
-    for change in tomllib.loads(OLDER.read_text(encoding="utf-8"))["change"]:
+    for change in tomllib.loads(OLDER.read_text(encoding="utf-8")).get("change", []):
         for name in change["records"]:
             if not (RUNS / f"{name}.json").is_file() and not (OUTPUTS / f"{name}.txt").is_file():
                 raise WorldwiseError(f"docs/figures/older.toml: no record '{name}' is kept", "take it from the list")
