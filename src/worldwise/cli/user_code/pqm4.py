@@ -145,7 +145,7 @@ def _memory(kind: str, rows: Sequence[Measured]) -> Section:
     headers = ["scheme", "implementation", *(f"{word}\nstack" for word in _one_line(kind)), "\ntext", "\ndata", "\nbss"]
     notes = ["Bytes. Stack: of the deepest call. Text, data and bss: of the scheme's own files, without common code."]
     if any("-" in row for row in cells):
-        notes.append("-: the code puts its stack elsewhere, so nobody can say how deep it is.")
+        notes.append("-: the code sets its stack pointer from a register, so nobody can say how deep it is.")
     return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
 
 
