@@ -271,6 +271,19 @@ def test_a_pair_takes_the_port_for_each_register(cycles: Cycles) -> None:
     assert cycles(small(), f"{LDP} {MEMORY:x} 16 load", BACK) == 2
 
 
+FADD_Q, FADD_D = "4e62d420", "1e622820"  # fadd v0.2d, v1.2d, v2.2d; fadd d0, d1, d2
+FDIV_Q, FDIV_OTHER = "6e62fc20", "6e65fc83"  # fdiv v0.2d, v1.2d, v2.2d; fdiv v3.2d, v4.2d, v5.2d
+
+
+def test_floating_point_of_the_cortex_a72(cycles: Cycles) -> None:
+    """A vector of 128 bits takes both pipes where a scalar takes one; division has a unit of its own."""
+    table = table_of("cortex-a72")
+    assert cycles(table, *[FADD_D] * 8, BACK) == 4
+    assert cycles(table, *[FADD_Q] * 8, BACK) == 8
+    assert cycles(table, FDIV_Q, FDIV_OTHER, BACK) == 64
+    assert cycles(table, FDIV_Q, *[FADD_Q] * 8, FDIV_OTHER, *[FADD_Q] * 8, BACK) == 64
+
+
 # --- memory ---
 
 
