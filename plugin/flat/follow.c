@@ -20,6 +20,7 @@
 #include "../worldwise/trace.h"
 #include "blocks.h"
 #include "calls.h"
+#include "cycles.h"
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
@@ -60,22 +61,25 @@ void follow_start(const struct followed *what)
 	followed = *what;
 }
 
-/* A block, or a part of one, was executed. Linux: what was before the first reading is of no pass. */
-static void account(struct flat_block *block)
+/*
+ * A block, or a part of one, was executed; then the core went on at `next`. Linux: what was before the first reading is
+ * of no pass.
+ */
+static void account(struct flat_block *block, uint64_t next)
 {
 	if (!passes_are_open() && !calls_have_begun())
 		return;
-	counts_add(stack_node(), &block->block, lost_depth);
+	cycles_run(counts_add(stack_node(), &block->block, lost_depth), next);
 	if (followed.micro && !exception)
 		peak_add(block);
 }
 
-static void account_part(const struct flat_block *block, uint32_t instructions)
+static void account_part(const struct flat_block *block, uint32_t instructions, uint64_t next)
 {
 	if (instructions == block->block.instructions)
 		trace_give_up("a block was left in a way that is not understood", block->block.pc);
 	else if (instructions)
-		account(flat_block_part(block, instructions));
+		account(flat_block_part(block, instructions), next);
 }
 
 static bool is_expected(const struct block *from, uint64_t to)
@@ -155,7 +159,7 @@ static void pop_exception(size_t depth, uint64_t site, uint64_t to)
 static void go_on_secure(uint64_t to)
 {
 	if (interrupted_within)
-		account_part(interrupted_secure, flat_block_before(interrupted_secure, to));
+		account_part(interrupted_secure, flat_block_before(interrupted_secure, to), to);
 	else
 		step(&interrupted_secure->block, to);
 	interrupted_secure = NULL;
@@ -209,14 +213,14 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 		number = flat_processor_exception();
 		at = number == exception ? pc : flat_processor_interrupted();
 		if (at)
-			account_part(from, flat_block_before(from, at));
+			account_part(from, flat_block_before(from, at), pc);
 		if (number != exception)
 			change_exception(from, pc, number, whole);
 		return;
 	}
-	account(from);
+	account(from, pc);
 	peak_is_unknown |= is_other_state(from->block.pc, pc);
-	if (pc != from->block.end)
+	if (pc != from->block.end && !cycles_cores)
 		counts_taken(&from->block);
 	if (is_expected(&from->block, pc)) {
 		step(&from->block, pc);
@@ -294,17 +298,19 @@ static void follow_linux(struct flat_block *from, const struct flat_block *to, b
 	bool vector = pc >= VECTORS && pc < VECTORS_END && !is_expected(&from->block, pc);
 	uint64_t back = vector ? interrupted(pc) : pc;
 	uint32_t before = back ? flat_block_before(from, back) : from->block.instructions;
+	/* A system call goes to the vector; what another exception hit goes on later. */
+	uint64_t next = back && pc != VECTOR_SVC ? back : pc;
 	bool kernel = pc >= followed.kernel;
 
 	/* An access that aborts has passed its mark. */
 	if (pc == VECTOR_DATA_ABORT && vector && before < from->block.instructions)
 		whole = false;
 	if (whole) {
-		account(from);
-		if (pc != from->block.end && !vector && passes_are_open())
+		account(from, next);
+		if (pc != from->block.end && !vector && passes_are_open() && !cycles_cores)
 			counts_taken(&from->block);
 	} else {
-		account_part(from, before);
+		account_part(from, before, next);
 	}
 	if (kernel && !in_kernel)
 		enter_kernel(from, pc, back, whole);
@@ -312,6 +318,12 @@ static void follow_linux(struct flat_block *from, const struct flat_block *to, b
 		leave_kernel(block_last(&from->block), pc);
 	else if (!kernel && !elsewhere && whole)
 		step(&from->block, pc);
+}
+
+/* Micro: the counter was read a second time, and models of cores go on until it is read again. */
+static bool is_between(void)
+{
+	return followed.micro && !passes_are_open() && !calls_are_passes();
 }
 
 /* Linux: the program begins. */
@@ -343,7 +355,7 @@ void follow_finish(void)
 		return;
 	/* The call of semihosting that ends the machine is the last instruction of its block. */
 	if (previous && !scoreboard->open)
-		account(previous);
+		account(previous, previous->block.end);
 	calls_finish();
 }
 
@@ -357,15 +369,16 @@ static void on_block(unsigned int processor, void *data)
 		flat_block_decode(to, followed.micro || flat_processor_thumb() ? SET_T32 : SET_A32);
 	if (to->block.pc == followed.start && !followed.micro)
 		begin_program(to->block.pc);
-	if (previous) {
-		if (followed.micro)
-			follow_micro(previous, to, !scoreboard->open);
-		else
-			follow_linux(previous, to, !scoreboard->open);
-	}
+	if (previous && is_between())
+		cycles_pass_by(previous, to->block.pc, !scoreboard->open);
+	else if (previous && followed.micro)
+		follow_micro(previous, to, !scoreboard->open);
+	else if (previous)
+		follow_linux(previous, to, !scoreboard->open);
+	cycles_begin_block();
 	if (calls_are_passes())
 		look_for_calls(to);
-	if (followed.micro && !exception)
+	if (followed.micro && !exception && !is_between())
 		peak_look(to->block.pc);
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
 		flat_witness_look(passes_open(), to->block.pc);
@@ -396,10 +409,13 @@ static void read_counter(uint64_t pc)
 		executed = flat_block_before(block, pc) + 1;
 		if (!arguments.stack_mode)
 			totals.counted += executed;
+		else if (is_between())
+			cycles_pass_by(previous, block->block.pc + block->offsets[executed],
+				       executed == block->block.instructions);
 		else if (executed < block->block.instructions)
-			account_part(block, executed);
+			account_part(block, executed, block->block.pc + block->offsets[executed]);
 		else
-			account(previous);
+			account(previous, block->block.end);
 	}
 	passes_reading(pc);
 	/* What stands behind it in the block is executed as a block of its own. */
@@ -509,6 +525,8 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last, QEMU_PLUGIN_INLINE_ADD_U64, scoreboard_count,
 								    block->block.instructions);
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last, QEMU_PLUGIN_INLINE_STORE_U64, scoreboard_open, 0);
+	/* A reading ends its pass, so that its access is seen before. */
+	cycles_watch(translation, &block->block);
 	if (!calls_are_passes())
 		watch_instructions(translation);
 }

@@ -17,6 +17,8 @@
  *   kernel=ADDRESS     what stands from that address on is Linux
  *   witness=N          every N instructions write registers and stack beside the shadow stack
  *   events=N           at most N exceptions are recorded a pass
+ *   core=FILE          a core's table (worldwise.libraries.core_model), whose model says what all takes from the first
+ *                      pass on (mode stack); can be given again
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,12 +30,12 @@
 
 #include "../worldwise/arguments.h"
 #include "../worldwise/counts.h"
-#include "../worldwise/cycles.h"
 #include "../worldwise/functions.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "blocks.h"
 #include "calls.h"
+#include "cycles.h"
 #include "follow.h"
 #include "passes.h"
 #include "processor.h"
@@ -46,14 +48,6 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 struct arguments arguments = { .max_events = DEFAULT_EVENTS };
 static struct followed followed;
 static uint64_t until, limit;
-
-/* Of ../worldwise/cycles.h: no models run. */
-void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
-{
-	(void)pass;
-	(void)slots;
-	(void)count;
-}
 
 static void on_processor(qemu_plugin_id_t id, unsigned int processor)
 {
@@ -148,6 +142,8 @@ static bool read_argument(const char *argument)
 		return read_number(argument + 7, &followed.kernel);
 	if (!strncmp(argument, "witness=", 8))
 		return read_number(argument + 8, &arguments.witness);
+	if (!strncmp(argument, "core=", 5))
+		return cycles_add_core(argument + 5);
 	if (!strncmp(argument, "events=", 7))
 		return read_number(argument + 7, &arguments.max_events);
 	return false;

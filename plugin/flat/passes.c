@@ -3,6 +3,7 @@
 
 #include "../worldwise/arguments.h"
 #include "../worldwise/counts.h"
+#include "../worldwise/cycles.h"
 #include "../worldwise/events.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
@@ -97,6 +98,7 @@ void passes_reading(uint64_t pc)
 		end_pass();
 	if (!ends || !by_pairs)
 		begin_pass(pc);
+	/* Between two passes models go on: what they say of the next one depends on what was before. */
 	if (by_pairs)
-		scoreboard->active = open;
+		scoreboard->active = open || cycles_cores;
 }

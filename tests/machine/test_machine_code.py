@@ -2,6 +2,7 @@
 """Own code on the machine: programs and OP-TEE applications as they are, counted to the instruction."""
 
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +25,12 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
 from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.predict import cores
+from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter, _run, calls_of, space_of, write_records
+from worldwise.run.code.counting import Counter, _run, calls_of, counted_of, space_of, write_records
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
@@ -475,6 +478,33 @@ def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
     assert inner < counts(flashed, "crypto_sign")[0]
     calls, _ = calls_of(flashed.counted.trace, manifest.addresses, manifest.regions["crypto_sign"])
     assert {one.stack for one in calls} == {usage["crypto_sign"] + usage["mix"]}
+
+
+def test_firmware_has_cycles_on_a_core(flashed: Ready, images: ImageStore, emulator: Emulator) -> None:
+    """Each call of a region, by function, and the interrupt in it apart; no count is another one."""
+    manifest = flashed.code.manifest
+    tables = cores.tables(["cortex-m4", "cortex-m3"])
+    machine = firmware_machine(flashed.code.folder, flashed.code.name, "mps2-an386")
+    counted = counted_of(flashed.code, Counter(emulator, images, note), machine, cores=tables)
+    own_code.add(flashed.code)
+    try:
+        case = next(one for one in flashed.cases if one.operation == "crypto_sign")
+        with tempfile.TemporaryDirectory() as work:
+            write_records(case, flashed.code, counted, Path(work, RECORDS))
+            records = check_records(read_records(Path(work, RECORDS)), case, "own")
+        space = space_of(flashed.code, Counter(emulator, images, note), machine)
+        explainer = FirmwareExplainer(case, records, counted.trace, space, load_rules(), OWN_PROCESS)
+        attribution = FlatAttribution(explainer)
+        for core in tables:
+            for one in attribution.case(core).samples:
+                assert {layer.layer for layer in one.layers} == {"firmware", "interrupts"}
+                assert one.instructions in counts(flashed, "crypto_sign")
+                assert one.instructions < one.cycles < 2 * one.instructions
+        found = attribution.sample(next(iter(records.samples.values()))[0], "cortex-m4")
+        assert {frame.function for frame in found.functions} >= {"crypto_sign", "mix", "tick"}
+    finally:
+        own_code.remove(flashed.code.name)
+    assert manifest.regions["crypto_sign"].calls == 2
 
 
 def test_qemus_own_log_is_the_witness(flashed: Ready, emulator: Emulator, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from machines import IMPLEMENTATION, OPTIMISATION, Tool, note
 from worldwise.cli.progress import Notes
 from worldwise.cli.watched.quick import Predicted, quick
 from worldwise.cli.watched.tools import Session
+from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import UNKNOWN, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import folded
@@ -25,7 +26,8 @@ from worldwise.machine.machine import RECORDS, TRACE
 from worldwise.plan.case import parse_case
 from worldwise.predict import cores
 from worldwise.predict.attribution import Attribution
-from worldwise.predict.flat import flat_case
+from worldwise.predict.flat import FlatAttribution, flat_case
+from worldwise.predict.rules import KERNEL
 from worldwise.predict.sampling import sampling_error
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
@@ -36,9 +38,13 @@ from worldwise.targets.known import EMULATED
 CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)
 # Its program signs and verifies nothing, which would take five times as long.
 BOARD = "microbit/p256-m-Os/keygen,curve=secp256r1"
+# A flash that waits, with its accelerator.
+WAITING = "nucleo-f446re/p256-m-Os/keygen,curve=secp256r1"
 PLAIN = "linux-armv8/mbedtls28-O2/sha256,size=64KiB"
 ARMV7 = "linux-armv7/mbedtls28-O2/sha256,size=64KiB"
 ARMV7_CORES = ("cortex-a9", "cortex-a7")
+# The function that takes most in each.
+DEAREST = {BOARD: "u288_muladd", WAITING: "u288_muladd", ARMV7: "mbedtls_internal_sha256_process"}
 LONG = f"optee/{IMPLEMENTATION}-{OPTIMISATION}/ta-load"
 # So many instructions of a region all run through the model.
 BEGIN = 10_000_000
@@ -201,6 +207,36 @@ def test_a_board_is_predicted_by_its_counter(watcher: Watcher) -> None:
         watcher.emulator.run(machine, program, Path(directory))
         plain = check_records(read_records(Path(directory, RECORDS)), case, "plain")
     assert plain == records
+
+
+@pytest.mark.parametrize(("name", "core"), [(BOARD, "cortex-m0"), (WAITING, "cortex-m4"), (ARMV7, "cortex-a9")])
+def test_the_functions_of_a_flat_program_have_its_cycles(watcher: Watcher, name: str, core: str) -> None:
+    """If this fails, what stands at the functions of a board's program, or of one on Armv7-A, is not what it takes."""
+    case = parse_case(name, 1, 0)
+    tables = cores.with_memory(case, cores.tables([core]))
+    records, regions = watcher.watch_flat(case, tables)
+    whole = flat_case(case, records, regions, core)
+    watched = watcher.watch(case, cores=tables)
+    kind = (watched.records, watched.trace, watched.space, load_rules(), watched.process)
+    attribution = FlatAttribution(FlatExplainer(case, *kind))
+    assert watched.records == records
+    for one, other in zip(attribution.case(core).samples, whole.samples, strict=True):
+        assert (one.measure, one.index, one.instructions) == (other.measure, other.index, other.instructions)
+        assert one.events == other.events
+        if name == ARMV7:
+            # There the other plugin's models begin at a reading of Linux's own, and know more branches.
+            kernel = [layer.instructions for layer in one.layers if layer.layer.startswith("Linux: ")]
+            assert sum(kernel) == next(layer.instructions for layer in other.layers if layer.layer == KERNEL)
+            continue
+        causes = [[sum(layer.cycles[cause] for layer in each.layers) for cause in range(6)] for each in (one, other)]
+        assert causes[0] == causes[1]
+        assert sum(layer.outside for layer in one.layers) == sum(layer.outside for layer in other.layers)
+    for series in attribution.explainer.records.samples.values():
+        for sample in series:
+            found = attribution.sample(sample, core)
+            assert found.total == attribution.record(sample, core).cycles
+            assert sum(spent.total for spent in found.functions.values()) == found.total
+            assert max(found.functions.items(), key=lambda item: item[1].total)[0].function == DEAREST[name]
 
 
 def test_plain_linux_is_predicted(watcher: Watcher, tables: Mapping[str, str]) -> None:

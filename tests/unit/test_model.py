@@ -15,7 +15,7 @@ from worldwise.base.toml_model import parse
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 
-PROFILE_A = ("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "neoverse-n1")
+PROFILE_A = ("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "cortex-a78", "neoverse-n1")
 VALIDATED = ("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1")
 
 # Instructions, as a listing writes them.
@@ -271,6 +271,19 @@ def test_a_pair_takes_the_port_for_each_register(cycles: Cycles) -> None:
     assert cycles(small(), f"{LDP} {MEMORY:x} 16 load", BACK) == 2
 
 
+FADD_Q, FADD_D = "4e62d420", "1e622820"  # fadd v0.2d, v1.2d, v2.2d; fadd d0, d1, d2
+FDIV_Q, FDIV_OTHER = "6e62fc20", "6e65fc83"  # fdiv v0.2d, v1.2d, v2.2d; fdiv v3.2d, v4.2d, v5.2d
+
+
+def test_floating_point_of_the_cortex_a72(cycles: Cycles) -> None:
+    """A vector of 128 bits takes both pipes where a scalar takes one; division has a unit of its own."""
+    table = table_of("cortex-a72")
+    assert cycles(table, *[FADD_D] * 8, BACK) == 4
+    assert cycles(table, *[FADD_Q] * 8, BACK) == 8
+    assert cycles(table, FDIV_Q, FDIV_OTHER, BACK) == 64
+    assert cycles(table, FDIV_Q, *[FADD_Q] * 8, FDIV_OTHER, *[FADD_Q] * 8, BACK) == 64
+
+
 # --- memory ---
 
 
@@ -348,6 +361,15 @@ def test_the_cortex_a55_is_no_cortex_a53(cycles: Cycles) -> None:
     assert cycles(table_of("cortex-a55"), *both) < cycles(table_of("cortex-a53"), *both)
 
 
+def test_the_cortex_a78_is_no_cortex_a76(cycles: Cycles) -> None:
+    """It has a second multiplier and a fourth unit for integers."""
+    assert cycles(table_of("cortex-a78"), MUL2, UMULH6, BACK) == 1
+    assert cycles(table_of("cortex-a76"), MUL2, UMULH6, BACK) > 1
+    four = (ADD0, ADD2, ADD4, ADD6, BACK)
+    assert cycles(table_of("cortex-a78"), *four) == 1
+    assert cycles(table_of("cortex-a76"), *four) > 1
+
+
 # --- accounting ---
 
 
@@ -389,6 +411,7 @@ TAKEN = {
     "cortex-a55": (3, 5, 2, 2, 2, 1, 4, 4),
     "cortex-a72": (5, 7, 1, 2, 3, 1, 3, 4),
     "cortex-a76": (4, 7, 1, 2, 2, 1, 2, 4),
+    "cortex-a78": (2, 1, 1, 2, 2, 1, 2, 4),
     "neoverse-n1": (4, 7, 1, 2, 2, 1, 2, 4),
 }
 

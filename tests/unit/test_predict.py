@@ -342,6 +342,36 @@ def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, rea
     assert one.inside == 0
 
 
+def test_code_of_a_user_s_own_is_inside() -> None:
+    """If this fails, each prediction of own code is bounded as if nothing was known of it."""
+    one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), CORE, "warm", ERRORS)
+    assert (one.inside, dict(one.reasons)) == (10_000, {})
+    other = estimate(sample(layer("signer", [9000, 0, 0, 1000, 0, 0])), CORE, "warm", ERRORS)
+    assert dict(other.reasons) == {rules.NAMELESS: 10_000}
+
+
+def test_firmware_of_a_user_s_own_never_waits_unless_it_is_said() -> None:
+    """If this fails, firmware has the error line of no code, or its first call is one with empty caches."""
+    parts = [layer("firmware", [9_000, 0, 0, 0, 0, 0]), layer("interrupts", [1_000, 0, 0, 0, 0, 0])]
+    one = sample(*parts, phase="first").model_copy(update={"place": "region"})
+    case = PredictedCase(case="own/app-elf/crypto_sign", samples=[one])
+    (found,) = estimates(case, "cortex-m4", load_errors())
+    assert (found.domain.waits, found.inside, found.line and found.line.kind) == (False, 10_000, "integer-no-waits")
+    (found,) = estimates(case, "cortex-m4", load_errors(), waits=True)
+    assert found.line and found.line.kind == "integer-waits"
+
+
+def test_a_layer_says_that_it_is_the_user_s_own(make: Make) -> None:
+    """If this fails, a file of a user's program passes for a part of the machine."""
+    trace, samples = small_trace()
+    attribution = make(trace, samples)
+    (plain,) = attribution.case(CORE).samples
+    own = plain.layers[0].layer
+    attribution.explainer.own_layers = frozenset({own})
+    (marked,) = attribution.case(CORE).samples
+    assert [one.layer for one in marked.layers] == [f"program: {own}", *(one.layer for one in plain.layers[1:])]
+
+
 def test_parts_of_user_code_may_be_outside() -> None:
     """If this fails, unknown instructions or vectors without figures are counted as validated."""
     mixed = layer("TA code", [10_000, 0, 0, 0, 0, 0], outside=300, outside_instructions=10, vector_cycles=50)

@@ -4,6 +4,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.validation import provenance, record
-from worldwise.validation.bench import Block, _passed
+from worldwise.validation import measuring, provenance, record
+from worldwise.validation.bench import Bench, Block, _passed
 from worldwise.validation.blind import BlindFigures, kept_blind
-from worldwise.validation.cells import CORES, MCU_CORES, Call, call_of, cell_tables, cells, left_out, why_not
+from worldwise.validation.cells import CORES, MCU_CORES, Call, Cell, call_of, cell_tables, cells, left_out, why_not
 from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.keeping import BEGIN, BEGIN_BLIND, END, PAGE, page_with, run_files
@@ -354,6 +355,44 @@ def test_a_run_is_out_of_date_when_the_engine_a_core_or_a_figure_changes(monkeyp
     monkeypatch.setattr(record, "figures_digests", lambda: {**made.figures, "validation": "2" * 64})
     found = out_of_date(run, {"cortex-a53": "core cortex-a53\n"})
     assert found == ["the engine's sources (plugin/model, plugin/cycles)", "published/hardware/validation.toml"]
+
+
+def test_only_cores_of_another_table_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a row of the kept run is of an older table, or of another cell."""
+    some = [one for one in cells() if one.figure.core in ("cortex-a53", "cortex-a72") and not one.call.flash]
+    kept_rows = tuple(ROW.model_copy(update={"core": one.figure.core, "what": one.figure.what}) for one in some)
+    tables = {"cortex-a53": "core cortex-a53\n", "cortex-a72": "core cortex-a72\n"}
+    made = Made(
+        engine=record.engine_digest(),
+        cores={name: record.table_digest(table) for name, table in tables.items()},
+        figures=record.figures_digests(),
+        programs={"p": "1" * 64, "q": "2" * 64},
+    )
+    kept = Run(made=made, rows=kept_rows)
+    new = {**tables, "cortex-a72": "core cortex-a72\nnumber width 2\n"}
+
+    def measured(_: Bench, wanted: Sequence[Cell], *_rest: object) -> Run:
+        rows = tuple(ROW.model_copy(update={"core": one.figure.core, "instructions": 77}) for one in wanted)
+        return Run(made=made.model_copy(update={"programs": programs}), rows=rows)
+
+    programs = {"p": "1" * 64}
+    monkeypatch.setattr(measuring, "measure", measured)
+    bench = Bench(lambda _: None)
+    run = measuring.measure_changed(bench, kept, some, new, 1, lambda *_: None)
+    for row, old in zip(run.rows, kept_rows, strict=True):
+        assert row.core == old.core
+        assert (row == old) == (row.core == "cortex-a53")
+        assert (row.instructions == 77) == (row.core == "cortex-a72")
+    assert run.made.cores == {name: record.table_digest(table) for name, table in new.items()}
+    assert run.made.programs == made.programs
+    with pytest.raises(WorldwiseError, match="no core's table has changed"):
+        measuring.measure_changed(bench, kept, some, tables, 1, lambda *_: None)
+    programs = {"p": "3" * 64}
+    with pytest.raises(WorldwiseError, match="the program p has changed"):
+        measuring.measure_changed(bench, kept, some, new, 1, lambda *_: None)
+    other = kept.model_copy(update={"made": made.model_copy(update={"engine": "4" * 64})})
+    with pytest.raises(WorldwiseError, match="the engine or the figures have changed"):
+        measuring.measure_changed(bench, other, some, new, 1, lambda *_: None)
 
 
 def test_the_page_has_a_place_for_the_tables() -> None:

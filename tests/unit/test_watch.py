@@ -12,7 +12,7 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.machine import RECORDS, TRACE
-from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import FlatPlugin, Plugin
 from worldwise.machine.symbols import ranges
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
@@ -95,6 +95,9 @@ def test_the_plugin_is_given_its_arguments(tmp_path: Path) -> None:
     full = Plugin(tmp_path / "worldwise.so", {"mode": "stack"}, tmp_path / "functions")
     assert full.option().endswith(",functions=/plugin/functions")
     assert (tmp_path / "functions", "/plugin/functions", "ro") in full.binds()
+    flat = FlatPlugin(tmp_path / "flat.so", {"mode": "stack"}, None, (tmp_path / "core-0",), (0x80,))
+    assert flat.option() == f"/plugin/flat.so,mode=stack,out=/run/{TRACE},core=/plugin/core-0,call=0x80"
+    assert (tmp_path / "core-0", "/plugin/core-0", "ro") in flat.binds()
 
 
 def keep(directory: Path) -> Path:

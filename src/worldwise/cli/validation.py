@@ -17,6 +17,7 @@ from worldwise.validation.bench import Bench
 from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.keeping import keep, write_run
 from worldwise.validation.measuring import measure as measured
+from worldwise.validation.measuring import measure_changed
 from worldwise.validation.record import RUN, load_run, out_of_date
 from worldwise.validation.report import first_sections, sections
 
@@ -30,8 +31,10 @@ def validation() -> None:
     """Compare predicted cycles with published cycles of hardware, to which the models were never fitted."""
 
 
-def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> None:
-    """Run all cells, print the tables, and write the run's files into a folder. Raises WorldwiseError."""
+def measure_into(folder: Path, jobs: int | None = None, kept: bool = False, changed: bool = False) -> None:
+    """Run all cells, print the tables, and write the run's files into a folder; `changed`: those of cores whose table
+    has changed since the repository's run. Raises WorldwiseError.
+    """
     if kept:
         paths.require_checkout("keeping a run of the validation")
     steps = Steps()
@@ -43,7 +46,11 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> N
     try:
         bench = Bench(steps.note)
         some = cells()
-        run = measured(bench, some, cell_tables(some), jobs or os.cpu_count() or 1, tell)
+        tables, workers = cell_tables(some), jobs or os.cpu_count() or 1
+        if changed:
+            run = measure_changed(bench, load_run(), some, tables, workers, tell)
+        else:
+            run = measured(bench, some, tables, workers, tell)
     finally:
         steps.end()
     write_run(run, folder)
@@ -56,8 +63,11 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> N
 @validation.command()
 @click.option("--jobs", type=click.IntRange(1), help="Emulators at a time.  [default: one a processor]")
 @click.option("--keep", "kept", is_flag=True, help="Make it the run of this repository, from which error lines come.")
+@click.option(
+    "--changed", is_flag=True, help="Only the cores whose table has changed; other rows are the repository's run's."
+)
 @runs_option
-def measure(jobs: int | None, kept: bool, runs: Path) -> None:
+def measure(jobs: int | None, kept: bool, changed: bool, runs: Path) -> None:
     """Build the measured libraries, run every figure's code through the models, and print the errors.
 
     The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
@@ -67,7 +77,7 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
     \b
       worldwise validation measure
     """
-    measure_into(runs / FOLDER, jobs, kept)
+    measure_into(runs / FOLDER, jobs, kept, changed)
 
 
 @validation.command()

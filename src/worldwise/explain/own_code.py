@@ -100,7 +100,9 @@ class OwnExplainer(Explainer):
             if level.process == self.program
             for one in self.space.mappings(level)
         ]
-        self.rules = with_images(self.rules, [name for name in dict.fromkeys(images) if name != "linux:vdso"])
+        names = [name for name in dict.fromkeys(images) if name != "linux:vdso"]
+        self.own_layers = frozenset(name for name in names if name not in _KNOWN)
+        self.rules = with_images(self.rules, names)
         super()._resolve_contexts()
 
     def _is_other(self, _context: int) -> bool:

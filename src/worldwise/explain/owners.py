@@ -33,6 +33,7 @@ class Explainer:
 
     Attributes:
         step: bytes of the shortest instruction.
+        own_layers: layers that are files of a user's own program, in user space.
 
     Args:
         case: the case that was traced.
@@ -45,6 +46,7 @@ class Explainer:
     """
 
     step = 4
+    own_layers: frozenset[str] = frozenset()
 
     def __init__(
         self,

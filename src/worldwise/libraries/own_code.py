@@ -193,6 +193,11 @@ def find(name: str) -> Code:
     return _brought[name]
 
 
+def is_firmware(name: str) -> bool:
+    """Whether a name is that of a user's own firmware."""
+    return name in _brought and _brought[name].manifest.kind == FIRMWARE
+
+
 def add(code: Code) -> None:
     """Register own code, until `remove`."""
     _brought[code.name] = code

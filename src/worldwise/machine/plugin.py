@@ -101,12 +101,14 @@ class FlatPlugin(Plugin):
             arguments["functions"] = "/plugin/functions"
         calls = [f"call={address:#x}" for address in self.calls]
         given = [f"{key}={value}" for key, value in arguments.items()]
+        given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
         return ",".join(["/plugin/flat.so", *given, *calls, *self.labels])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""
         functions: list[Bind] = [(self.functions, "/plugin/functions", "ro")] if self.functions else []
-        return [(self.file, "/plugin/flat.so", "ro"), *functions]
+        tables: list[Bind] = [(path, f"/plugin/core-{number}", "ro") for number, path in enumerate(self.cores)]
+        return [(self.file, "/plugin/flat.so", "ro"), *functions, *tables]
 
 
 def plugin() -> Recipe:

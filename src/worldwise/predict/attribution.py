@@ -10,6 +10,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.predict.code import Facts, facts_of
+from worldwise.predict.rules import OWN
 from worldwise.predict.sampling import estimate_rows
 from worldwise.predict.shares import shares
 from worldwise.records.models import Sample
@@ -138,7 +139,7 @@ class Attribution:
             phase=sample.phase,
             index=sample.index,
             instructions=sum(spent.instructions for spent in found.values()),
-            layers=[LayerCycles(layer=layer, **vars(spent)) for layer, spent in found.items()],
+            layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
             events=self._events(regions),
             sampled=[stratum for region in regions for stratum in self._strata(core, region)],
         )
@@ -183,6 +184,10 @@ class Attribution:
                     _add(layers[part], numbers)
             self._executions[key] = dict(layers)
         return self._executions[key]
+
+    def _named(self, layer: str) -> str:
+        """A layer as a prediction has it: which one is the user's own is not to be seen from its name there."""
+        return f"{OWN}{layer}" if layer in self.explainer.own_layers else layer
 
     def _layer(self, frame: int, block: int) -> str | None:
         """The layer of a block on a frame; None if it has several functions."""

@@ -83,9 +83,12 @@ class Estimate:
 def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: bool | None = None) -> list[Estimate]:
     """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are.
 
-    `waits` is whether the memory makes the core wait, if that is not as the board's file says.
+    `waits` is whether the memory makes the core wait, if that is not as the board's file says. That of a user's own
+    firmware never does, unless somebody says so.
     """
     waits = waits_of(case.case) if waits is None else waits
+    if waits is None and any(layer.layer in rules.FIRMWARE for one in case.samples for layer in one.layers):
+        waits = False
     series: defaultdict[tuple[str, str], list[PredictedSample]] = defaultdict(list)
     for sample in case.samples:
         series[sample.measure, sample.place].append(sample)
@@ -118,7 +121,8 @@ def estimate(
     """The estimate of one sample; `domain` of its code, by default that of its instructions."""
     domain = domain or Domain(code_of(sample))
     line = errors.line(core, domain)
-    reasons = _outside(sample, state, line, errors.has_neon(core) or domain.code == "float")
+    cold = state == "first" and domain.waits is None
+    reasons = _outside(sample, cold, line, errors.has_neon(core) or domain.code == "float")
     inside = sample.cycles - sum(reasons.values())
     # Nothing is inside without a line. Outside, a model may be as far too slow as it was ever too fast inside.
     least, most = (_exact(line.least), _exact(line.most)) if line else (Fraction(1), Fraction(1))
@@ -142,15 +146,15 @@ def estimate(
     return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling, domain)
 
 
-def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vectors: bool) -> dict[str, int]:
-    """Why which cycles are outside the validated domain; empty if none are."""
-    whole = _whole(sample, state, line)
+def _outside(sample: PredictedSample, cold: bool, line: ErrorLine | None, vectors: bool) -> dict[str, int]:
+    """Why which cycles are outside the validated domain; empty if none are. `cold`: its caches begin empty."""
+    whole = _whole(sample, cold, line)
     if whole:
         return {whole: sample.cycles}
     found: defaultdict[str, int] = defaultdict(int)
     inside: list[LayerCycles] = []
     for one in sample.layers:
-        if one.layer in rules.INSIDE:
+        if rules.is_inside(one.layer):
             found["instructions without figures"] += one.outside
             if not vectors:
                 found["vectors: no held-out figures of this core"] += one.vector_cycles
@@ -164,11 +168,11 @@ def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vect
     return {reason: cycles for reason, cycles in found.items() if cycles}
 
 
-def _whole(sample: PredictedSample, state: State, line: ErrorLine | None) -> str:
+def _whole(sample: PredictedSample, cold: bool, line: ErrorLine | None) -> str:
     """Why the whole sample is outside; empty if it is not."""
     if line is None:
         return "an unvalidated core"
-    if state == "first" and sample.place not in rules.WITHOUT_CACHES:
+    if cold:
         return "a first call: all held-out figures are of warm ones"
     if sample.cycles < rules.LEAST_CYCLES:
         return f"fewer than {rules.LEAST_CYCLES:,} cycles"

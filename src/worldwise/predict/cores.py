@@ -3,9 +3,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries import own_code
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
@@ -35,6 +37,17 @@ def can_predict(case: Case) -> bool:
     return bool(case.measures)
 
 
+def is_micro(case: Case) -> bool:
+    """Whether a case is a microcontroller's: of a board, or a user's own firmware."""
+    return is_board(case.target) or own_code.is_firmware(case.implementation)
+
+
+def memory_of(case: Case, wanted: "Flash | None") -> "Flash | None":
+    """The memory of a case: the one that is wanted; without, firmware of a user's own is in one that never waits, and
+    a board has its own, which is None."""
+    return wanted or (None if is_board(case.target) or not is_micro(case) else Flash(NO_FLASH))
+
+
 def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
     if not can_predict(case):
@@ -42,10 +55,10 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
     for name in cores:
         if _runs(case, name):
             continue
-        if is_board(case.target):
+        if is_micro(case):
             raise WorldwiseError(
                 f"{case.id}: its code is T32 of a Cortex-M, which a {load_core(name).title} cannot run",
-                f"choose a core such as {boards()[case.target].core}",
+                f"choose a core such as {boards()[case.target].core if is_board(case.target) else 'cortex-m4'}",
             )
         if is_flat(case.target):
             raise WorldwiseError(
@@ -74,11 +87,13 @@ def with_memory(case: Case, cores: Mapping[str, str], flash: "Flash | None" = No
 
     `flash` is another one, for all of the cores. Raises WorldwiseError if there is no such flash.
     """
-    if not is_board(case.target):
+    if not is_micro(case):
         return cores
     if flash:
         board, waits = flash.of(case.target)
         return {name: table_of(name, board, waits) if board else table_of(name) for name in cores}
+    if not is_board(case.target):
+        return cores
     return {name: table_of(name, case.target) if _is_of(case.target, name) else table for name, table in cores.items()}
 
 
@@ -104,6 +119,8 @@ class Flash:
                 raise WorldwiseError(f"--flash {self.name} never waits, and --wait-states says {self.waits}")
             return "", 0
         name = self.name or target
+        if not self.name and target not in boards():
+            raise WorldwiseError("--wait-states: firmware is on no board", "name a flash: --flash nucleo-f446re")
         if name not in boards():
             known = ", ".join(one for one, board in boards().items() if board.memory)
             raise WorldwiseError(f"--flash {files.quoted(name)}: there is no such board", f"{NO_FLASH}, {known}")
@@ -114,6 +131,11 @@ class Flash:
                 "name a flash: --flash nucleo-f446re",
             )
         return name, waits
+
+    def clock(self, target: str) -> Fraction | None:
+        """The clock of the board whose flash it is; None if nothing ever waits."""
+        board, _ = self.of(target)
+        return Fraction(boards()[board].clock) if board else None
 
     def words(self, target: str) -> str:
         """In words, for a screen: `3 wait states, flash of nucleo-f446re`."""
@@ -137,6 +159,6 @@ def _runs(case: Case, name: str) -> bool:
     """Whether a core runs a case's code. Raises WorldwiseError if there is no such core."""
     architecture = load_core(name).architecture
     small = "M" in architecture
-    if is_board(case.target) or small:
-        return small and is_board(case.target)
+    if is_micro(case) or small:
+        return small and is_micro(case)
     return is_flat(case.target) == (architecture == _ARMV7)

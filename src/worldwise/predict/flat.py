@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of flat programs, those of boards and of Linux on Armv7-A: of each sample as a whole, without stacks."""
+"""Cycles of flat programs, those of boards and of Linux on Armv7-A: of each sample as a whole, and by function."""
 
 from collections.abc import Iterator, Sequence
 from operator import sub
@@ -7,15 +7,37 @@ from operator import sub
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
+from worldwise.predict.attribution import Attribution
+from worldwise.predict.code import Facts
 from worldwise.predict.rules import KERNEL, PROGRAM
 from worldwise.records.check import CheckedRecords
 from worldwise.records.flat import FlatCycles, FlatRegion
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
+from worldwise.records.trace_records import Pass
+from worldwise.run.watch import ARMV7
 
 # Instructions of the interrupt of a board's counter, which a sample's count leaves out: COUNTER_HANDLER of
 # guest/mcu/counter.h.
 _HANDLER = 5
+
+# Exceptions as the trace of a flat program names them.
+_EXCEPTIONS = ("irq", "sync")
+
+
+class FlatAttribution(Attribution):
+    """Gives the cycles of a flat program to its functions. No figures tell its vectors from other code."""
+
+    def _of(self, _block: int) -> Facts:
+        return Facts()
+
+    def _events(self, regions: Sequence[Pass]) -> Events:
+        """Those of Linux; on a microcontroller a handler is code like other code."""
+        found = 0
+        if self.explainer.case.target == ARMV7:
+            events = (one for region in regions for one in self.explainer.trace.events.get(region.id, ()))
+            found = sum(one.what in _EXCEPTIONS for one in events)
+        return Events(**dict.fromkeys(Events.model_fields, 0) | {"exceptions": found})
 
 
 def flat_case(case: Case, records: CheckedRecords, regions: Sequence[FlatRegion], core: str) -> PredictedCase:

@@ -14,8 +14,11 @@ from collections.abc import Mapping
 # inside too. An instruction of which the core has no figures is outside wherever it stands.
 # PROGRAM is all of a board's program, or of a flat one in Linux, and KERNEL all of the kernel below that; `explain`
 # takes such a program apart, into the layers that follow it.
+# A user's own firmware is two layers; the files of a user's own program are layers that begin with OWN.
 PROGRAM = "program"
 KERNEL = "Linux: kernel"
+FIRMWARE = frozenset({"firmware", "interrupts"})
+OWN = "program: "
 INSIDE = frozenset(
     {
         PROGRAM,
@@ -50,8 +53,8 @@ OUTSIDE: Mapping[str, str] = {
 # Layers that no rule takes, and code that has no name.
 NAMELESS = "code without a name"
 
-# A first call is outside as a whole: all held-out figures are of warm ones. At these places the cores have no caches.
-WITHOUT_CACHES = ("mcu",)
+# A first call is outside as a whole, as all held-out figures are of warm ones; on a microcontroller, which has no
+# caches, it is not.
 # A measure of fewer cycles is outside as a whole: no held-out figure is so short, and what stands around a region
 # (the pipeline that fills, the counter that is read) is then as large as the region. From the issue.
 LEAST_CYCLES = 2_000
@@ -102,3 +105,8 @@ BARRIER = 150
 MAINTENANCE = 600
 # An exclusive access or an atomic instruction may have to wait for the line of the cache.
 ATOMIC = 50
+
+
+def is_inside(layer: str) -> bool:
+    """Whether a layer is inside the validated domain."""
+    return layer in INSIDE or layer in FIRMWARE or layer.startswith(OWN)

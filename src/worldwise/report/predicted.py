@@ -13,7 +13,7 @@ from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case
 from worldwise.predict.bounds import STATES, Estimate, estimates
 from worldwise.predict.errors import ErrorLines, load_errors
-from worldwise.predict.rules import INSIDE, OUTSIDE_FACTOR
+from worldwise.predict.rules import OUTSIDE_FACTOR, is_inside
 from worldwise.predict.sampling import SamplingError
 from worldwise.predict.verdict import (
     FITS,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 # The clock of tables if nothing names one, off the boards.
 CLOCK = Fraction(1_500_000_000)
+# That of a user's own firmware, which is on no board.
+MICRO_CLOCK = Fraction(100_000_000)
 WHAT = (
     "Predicted, not measured: a model of the core ran through the exact trace. ± is the median error against published "
     "hardware figures to which no number of the model was fitted; 90 % of these figures are within the '90 %' value "
@@ -64,8 +66,9 @@ class Line:
 
     Attributes:
         count: the count beside it; None for the sample's own instructions.
-        clock: in Hz, what times are at; None for that of the board, or CLOCK.
+        clock: in Hz, what times are at; None for that of the board, CLOCK or MICRO_CLOCK.
         flash: the flash that was taken in place of the board's own, in words; empty for the board's.
+        others: the predicted cycles of other draws of the inputs.
     """
 
     case: Case
@@ -73,13 +76,21 @@ class Line:
     count: float | None = None
     clock: Fraction | None = None
     flash: str = ""
+    others: tuple[int, ...] = ()
+
+    @property
+    def draws(self) -> list[int]:
+        """The predicted cycles of every draw, from the least to the most."""
+        return sorted((self.estimate.cycles, *self.others))
 
     @property
     def hertz(self) -> Fraction:
         """The clock that times are at."""
         if self.clock:
             return self.clock
-        return Fraction(boards()[self.case.board].clock) if self.case.board else CLOCK
+        if self.case.board:
+            return Fraction(boards()[self.case.board].clock)
+        return CLOCK if self.estimate.domain.waits is None else MICRO_CLOCK
 
     @property
     def microseconds(self) -> float:
@@ -306,13 +317,32 @@ def causes_section(lines: Sequence[Line]) -> Section:
     return Section("What the predicted cycles go on", Table(headers, cells, 5), [], "predicted-causes")
 
 
+def draws_section(lines: Sequence[Line]) -> Section:
+    """The estimates over all draws of their inputs: from the least to the most, beside the interval of the first."""
+    cells = []
+    for line in lines:
+        one, draws = line.estimate, line.draws
+        cells.append(
+            [line.label, line.case.variant, one.sample.place, one.core, one.state]
+            + [count(number) for number in (one.cycles, draws[0], draws[-1])]
+            + [f"{100 * (draws[-1] - draws[0]) / one.cycles:.1f}", count(one.whole.low), count(one.whole.high)]
+        )
+    headers = ["measure", "variant", "place", "core", "call", "cycles", "least", "most", "apart\n%", "from", "to"]
+    notes = [
+        "least, most: predicted for other keys, messages and nonces, which is no error of the model; apart: the two, in "
+        "% of cycles; from, to: what hardware may take for the first draw."
+    ]
+    title = f"Predicted cycles over {len(lines[0].draws)} draws of the inputs" if lines else ""
+    return Section(title, Table(headers, cells, 5), notes, "predicted-draws")
+
+
 def layer_section(line: Line, order: Sequence[str]) -> Section:
     """The layers of one estimate, in the order of `order`, then others."""
     one = line.estimate
     by_name = {layer.layer: layer for layer in one.sample.layers}
     names = [name for name in order if name in by_name] + sorted(by_name.keys() - set(order))
     cells = [
-        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), "inside" if name in INSIDE else "outside"]
+        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), "inside" if is_inside(name) else "outside"]
         for name in names
         if (layer := by_name[name]).instructions
     ]
@@ -392,7 +422,7 @@ _WORLDS: Mapping[str, Callable[[str], bool]] = {
     "cryptography\nin OP-TEE": lambda layer: layer in ("OP-TEE: cryptography", "OP-TEE: helpers"),
     "other\nOP-TEE": lambda layer: layer.startswith("OP-TEE: "),
     "TA": lambda layer: layer in _TA,
-    "programs": lambda layer: layer in INSIDE,
+    "programs": is_inside,
     "other": lambda _: True,
 }
 

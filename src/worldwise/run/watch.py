@@ -45,7 +45,7 @@ MOST_CORES = 8
 _BOARD = {"counter": "0xe000e018", "set": "t32"}
 # On Armv7-A they are between readings of the core's cycle counter, which Linux makes; its modules begin where user
 # space ends, and the kernel stands behind them.
-_ARMV7 = "linux-armv7"
+ARMV7 = "linux-armv7"
 _KERNEL = 0xBF000000
 _READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
@@ -116,7 +116,7 @@ class Watcher:
             arguments["passes"] = str(passes)
         if witness and is_board(case.target):
             arguments["stores"] = "yes"
-        if cores and not whole:
+        if cores and not whole and not is_flat(case.target):
             arguments["sampling"] = "yes"
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(_recipe_of(case))
@@ -128,7 +128,8 @@ class Watcher:
         def attached(work: Path) -> Plugin:
             write_for_plugin(functions := work / "functions", ranges)
             if is_flat(case.target):
-                return FlatPlugin(plugin.file("flat.so"), arguments, functions if ranges else None)
+                made = plugin.file("flat.so")
+                return FlatPlugin(made, arguments, functions if ranges else None, tables_in(tables, work))
             made = plugin.file("worldwise.so")
             return Plugin(made, arguments, functions if ranges else None, tables_in(tables, work))
 
@@ -284,7 +285,7 @@ def is_flat(target: str) -> bool:
 
     Another plugin follows their stacks than of the other targets, and models of cores run with them without stacks.
     """
-    return is_board(target) or target == _ARMV7
+    return is_board(target) or target == ARMV7
 
 
 def _recipe_of(case: Case) -> Recipe:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.validation.bench import Bench, Block, Passed
 from worldwise.validation.cells import Call, Cell
@@ -43,6 +44,36 @@ def measure(
         programs={name: file_sha256(path) for name, path in sorted(named.items())},
     )
     return Run(made=made, rows=rows)
+
+
+def measure_changed(
+    bench: Bench,
+    kept: Run,
+    cells: Sequence[Cell],
+    tables: Mapping[str, str],
+    workers: int,
+    progress: Callable[[int, int], None],
+) -> Run:
+    """A run of which only the cells are measured whose table is another one than in `kept`; the others' rows are its.
+
+    Arguments as of `measure`. Raises WorldwiseError as that does, if engine or figures have changed, and if no table
+    has, or a program that both ran.
+    """
+    digests = {name: table_digest(table) for name, table in tables.items()}
+    changed = {name for name, digest in digests.items() if kept.made.cores.get(name) != digest}
+    if kept.made.engine != engine_digest() or dict(kept.made.figures) != figures_digests():
+        raise WorldwiseError("the engine or the figures have changed, and with them every row", "measure all of it")
+    if len(cells) != len(kept.rows) or not changed:
+        raise WorldwiseError("no core's table has changed", "measure all of it, or nothing")
+    run = measure(bench, [one for one in cells if one.table in changed], tables, workers, progress)
+    other = [name for name, digest in run.made.programs.items() if kept.made.programs.get(name) != digest]
+    if other:
+        raise WorldwiseError(f"the program {other[0]} has changed, and other cores run it too", "measure all of it")
+    rows = iter(run.rows)
+    return Run(
+        made=run.made.model_copy(update={"cores": dict(sorted(digests.items())), "programs": kept.made.programs}),
+        rows=tuple(next(rows) if cell.table in changed else row for cell, row in zip(cells, kept.rows, strict=True)),
+    )
 
 
 def _passes(

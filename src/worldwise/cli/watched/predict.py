@@ -12,17 +12,19 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
 from worldwise.base.units import parse_frequency
 from worldwise.cli.ending import EXIT_EXCEEDED
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option, wanted_budget
+from worldwise.cli.watched.draws import Of, other_draws, require_draws
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries import own
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
-from worldwise.plan.catalogue import is_board
+from worldwise.plan.inputs import MOST_SEEDS
 from worldwise.plan.suite import load_suite
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.predict import cores as known
@@ -39,6 +41,8 @@ from worldwise.report.predicted import Line
 from worldwise.run.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
+# Formats that say which functions take the cycles, whatever is asked for.
+_BY_FUNCTION = ("markdown", "json", "flame")
 # As a board's file may have.
 MOST_WAITS = 15
 
@@ -61,6 +65,7 @@ class _Call:
     top: int
     form: str
     output: Path | None
+    seeds: int
     whole: bool
     fresh: bool
     runs: Path
@@ -90,7 +95,7 @@ class _Seen:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "How it is predicted": ("code_in", "wait_states", "flash", "samples", "warmup", "whole", "fresh"),
+    "How it is predicted": ("code_in", "wait_states", "flash", "samples", "warmup", "seeds", "whole", "fresh"),
     "Also": ("directories", "top", "runs", "locked"),
 }
 
@@ -105,7 +110,9 @@ _RARE = {
     metavar="NAME[,NAME]",
     help="The core, such as cortex-a72 (A72 will do); several run in one pass.",
 )
-@click.option("--clock", metavar="CLOCK", help="Times are at it.  [default: the budget's, the board's, 1.5GHz]")
+@click.option(
+    "--clock", metavar="CLOCK", help="Times are at it.  [default: the budget's, the board's, 1.5GHz; firmware 100MHz]"
+)
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
@@ -147,6 +154,14 @@ _RARE = {
     "--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, metavar="N", help="Of a CASE."
 )
 @click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Predict N draws of keys, messages and nonces, and print least to most.",
+)
 @format_option(FORMATS)
 @output_option
 @click.option("--whole", is_flag=True, help="Let long calls run through the model whole; else they are sampled.")
@@ -165,7 +180,7 @@ def predict(**typed: Any) -> int:
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
     through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
-    as the kernel, is bounded from below and above. Boards and linux-armv7 have cycles and causes, but no functions.
+    as the kernel, is bounded from below and above. A run may be of your own program, TA or firmware.
 
     --format flame is the flame graph in cycles: choose one region with --measure and --core.
 
@@ -187,16 +202,20 @@ def predict(**typed: Any) -> int:
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
-        if call.memory:
-            wanted = known.with_memory(case, wanted, call.memory)
-        if len(cases) == 1 and call.form != "csv":
+        if memory := known.memory_of(case, call.memory):
+            wanted = known.with_memory(case, wanted, memory)
+        if len(cases) == 1 and (call.full or call.form in _BY_FUNCTION):
             modelled = session.modelled(case, run, wanted, call.whole)
             seen.attribution = modelled.attribution
             found = {core: modelled.predicted(core) for core in wanted}
         else:
             # Nobody asks for functions: what the models said is enough.
             found = dict(session.predicted(case, run, wanted, call.whole))
-        seen.lines += _lines(case, found, errors, call, clock)
+        lines = _lines(case, found, errors, call, clock)
+        if call.seeds > 1:
+            others = other_draws(session, case, wanted, call.seeds, call.whole, errors)
+            lines = [replace(line, others=others.get(_of(line), ())) for line in lines]
+        seen.lines += lines
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
     if budget is None:
@@ -264,9 +283,12 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
     """Raise WorldwiseError if a case cannot be predicted, click.UsageError if the format shows one graph alone."""
     if len(cases) == 1:
         known.check(cases[0][0], tables)
+    if call.seeds > 1:
+        for case, _ in cases:
+            require_draws(case)
     if call.memory:
         for case, _ in cases:
-            if not is_board(case.target):
+            if not known.is_micro(case):
                 raise WorldwiseError(
                     f"{case.id}: --memory, --wait-states and --flash are of boards, and this case is of none",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
@@ -280,14 +302,21 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
 def _lines(
     case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
 ) -> list[Line]:
-    memory = call.memory
+    memory = known.memory_of(case, call.memory)
     waits = memory.of(case.target)[1] > 0 if memory else None
+    if memory and clock is None and not case.board:
+        clock = memory.clock(case.target)
     return [
         Line(case, one, clock=clock, flash=memory.words(case.target) if memory else "")
         for core, predicted in found.items()
         for one in estimates(predicted, core, errors, waits)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
+
+
+def _of(line: Line) -> Of:
+    one = line.estimate
+    return one.core, one.sample.measure, one.sample.place, one.state
 
 
 def _show(
@@ -314,15 +343,21 @@ def _show(
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
         case "text" if not call.full:
-            out.show(foretold.screen(seen.lines, budget, lambda line: bool(_shown([line], call))), "table")
+            screen = foretold.screen(seen.lines, budget, lambda line: bool(_shown([line], call)))
+            out.show([*screen, *_over_draws(_shown(seen.lines, call), call)], "table")
         case _:
-            sections = [reports.summary(seen.lines, budget), reports.causes_section(seen.lines)]
+            sections = [reports.summary(seen.lines, budget), *_over_draws(seen.lines, call)]
+            sections.append(reports.causes_section(seen.lines))
             if one:
                 for line in _shown(seen.lines, call):
                     if line.estimate.state == "warm":
                         sections.append(reports.layer_section(line, rules.order))
                         sections.append(reports.function_section(line, _attributed(one, line), call.top))
             out.show(sections, "markdown" if call.form == "markdown" else "table")
+
+
+def _over_draws(lines: Sequence[Line], call: _Call) -> list[Section]:
+    return [reports.draws_section(lines)] if call.seeds > 1 else []
 
 
 def _shown(lines: Sequence[Line], call: _Call) -> list[Line]:

@@ -31,10 +31,10 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.plugin import cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.plan.spec import OWN
 from worldwise.predict.attribution import Attribution
-from worldwise.predict.flat import flat_case
+from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
@@ -166,13 +166,19 @@ class Session:
                 f"explain it with the worldwise that measured it{by}",
             )
 
-    def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False) -> "Modelled":
-        """Run a case with models of cores, as `explainer` does; a flat program always whole."""
-        if is_flat(case.target):
+    def modelled(
+        self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False, owners: bool = True
+    ) -> "Modelled":
+        """Run a case with models of cores, as `explainer` does; a flat program always whole. That of a board runs
+        without its stacks if nobody asks for the owners of its cycles, which are the same.
+        """
+        if is_board(case.target) and not owners:
             expected = _own_records(run, case) if run else None
             records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
             return Modelled(case, records, lambda core: flat_case(case, records, regions, core), None)
-        attribution = Attribution(self.explainer(case, run, cores, whole))
+        explainer = self.explainer(case, run, cores, whole)
+        flat = is_flat(case.target) or isinstance(explainer, FirmwareExplainer)
+        attribution = (FlatAttribution if flat else Attribution)(explainer)
         return Modelled(case, attribution.explainer.records, attribution.case, attribution)
 
     def predicted(
@@ -183,7 +189,7 @@ class Session:
         Raises WorldwiseError as `modelled` does.
         """
         machine = EMULATED[case.target].machine(case, self.images)
-        plugin = self.images.get(cycles_plugin() if is_flat(case.target) else plugin_recipe())
+        plugin = self.images.get(cycles_plugin() if is_board(case.target) else _plugin_of(case))
         parts = [case_digest(self.lab, machine, case), plugin.digest, _code_digest(), repr(self.rules)]
         parts += [json.dumps(dict(cores)), str(whole or is_flat(case.target))]
         # A run's case is followed in part, and its records were compared.
@@ -192,25 +198,25 @@ class Session:
         store = ModelStore(self.lab.cache)
         found = None if self._fresh else store.get(digest)
         if found is None:
-            modelled = self.modelled(case, run, cores, whole)
+            modelled = self.modelled(case, run, cores, whole, owners=False)
             found = {core: modelled.predicted(core) for core in cores}
             store.put(digest, found)
         return found
 
     def prepare(self, cases: Sequence[Case]) -> None:
         """Build the plugins that cases need, which otherwise the first of them waits for."""
-        for flat in sorted({is_flat(case.target) for case in cases}):
-            self.images.get(cycles_plugin() if flat else plugin_recipe())
+        for case in cases:
+            self.images.get(cycles_plugin() if is_board(case.target) else _plugin_of(case))
 
 
 def _own_kind(case: Case) -> type[OwnExplainer]:
-    firmware = own_code.find(case.implementation).manifest.kind == own_code.FIRMWARE
-    return FirmwareExplainer if firmware else OwnExplainer
+    return FirmwareExplainer if own_code.is_firmware(case.implementation) else OwnExplainer
 
 
 def _plugin_of(case: Case) -> Recipe:
     """The plugin that follows a case's stacks."""
-    return flat_plugin() if is_flat(case.target) else plugin_recipe()
+    flat = is_flat(case.target) or own_code.is_firmware(case.implementation)
+    return flat_plugin() if flat else plugin_recipe()
 
 
 @cache
@@ -229,7 +235,7 @@ class Modelled:
         case: which one.
         records: what it sent, under the plugin as without.
         predicted: what the model of a core says of it.
-        attribution: whose its cycles are; None for a flat program, whose stacks nobody follows.
+        attribution: whose its cycles are; None for a flat program whose stacks were not followed.
     """
 
     case: Case

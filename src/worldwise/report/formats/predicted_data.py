@@ -81,6 +81,7 @@ def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
         "predicted_us": line.microseconds,
         "low_us": 1e6 * seconds(one.whole.low, line.hertz),
         "high_us": 1e6 * seconds(one.whole.high, line.hertz),
+        **({"draws": line.draws} if line.others else {}),
         "instructions_per_cycle": one.per_cycle,
         "causes": one.causes,
         "error": one.line.model_dump(exclude={"core"}) if one.line else None,

@@ -351,13 +351,7 @@ def counted_of(
     manifest = code.manifest
     labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
-        if cores:
-            raise WorldwiseError(
-                f"own/{code.name}: firmware without marks is not predicted: the models of M cores run between readings "
-                "of a board's counter.",
-                "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
-            )
-        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels)
+        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels, cores)
     return counter.count(
         machine,
         manifest.mapped,

@@ -41,7 +41,7 @@ from worldwise.run.code.naming import (
 )
 from worldwise.run.code.order import check_glob
 from worldwise.run.code.prepare import MAIN, Ready, case_names
-from worldwise.run.kept import keep_trace, kept_trace, write_for_plugin
+from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets.own_code import M_MACHINES, firmware_machine
 
 _MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
@@ -176,11 +176,12 @@ class FirmwareCounter:
         addresses: Sequence[int],
         fresh: bool = False,
         labels: Sequence[str] = (),
+        cores: Mapping[str, str] | None = None,
     ) -> Counted:
         """Run the firmware from its reset to its end; functions at these addresses are regions, and so is what
         `labels` say.
 
-        Raises WorldwiseError.
+        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. Raises WorldwiseError.
         """
         lab = self.emulator.lab
         plugin = self.images.get(flat_plugin())
@@ -188,12 +189,15 @@ class FirmwareCounter:
         arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += labels
+        tables = list((cores or {}).values())
+        parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
             calls = own_code.functions_in(addresses)
             write_for_plugin(functions := work / "functions", ranges)
-            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, calls=calls, labels=tuple(labels))
+            placed = tables_in(tables, work)
+            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, placed, calls, tuple(labels))
             directory = self._run(machine, made, work / "run")
             other = self._run(machine, made, work / "again")
             if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():
@@ -201,7 +205,7 @@ class FirmwareCounter:
                     f"{machine.name}: a second power-on executed something else",
                     "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
                 )
-            keep_trace(directory, digest, False)
+            keep_trace(directory, digest, bool(cores))
             return directory
 
         too_large = WorldwiseError(
