@@ -8,9 +8,9 @@
  * times, one after the other, with a measured region around each life. The file `launched` has a line for each life.
  * `exec` is the same, and gives the host what the program wrote, its errors apart from its output.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -245,7 +245,7 @@ static void let_go(pid_t process, int status)
 static void tell_vdso(void)
 {
 	const char *start = (const char *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *head = (const Elf64_Ehdr *)start;
+	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)start;
 	long handle = create("vdso");
 
 	errno = EIO;

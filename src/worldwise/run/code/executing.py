@@ -19,7 +19,7 @@ from worldwise.machine.machine import RECORDS
 from worldwise.records.models import Failure
 from worldwise.records.parse import read_records
 from worldwise.run.code.counting import LAUNCHED, OUTPUT, STARTED, Life, lives_of
-from worldwise.run.code.order import Wanted, pack
+from worldwise.run.code.order import Wanted, architecture_of, pack
 from worldwise.targets.own_code import machine_of
 
 _EXEC, _ERRORS = "exec", "errors"
@@ -61,10 +61,11 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         work, left = Path(temporary, "code"), Path(temporary, "left")
         work.mkdir()
         left.mkdir()
-        pack(wanted, images, work)
+        content = pack(wanted, images, work)
         words = [_EXEC, "1", wanted.guest_path, *wanted.arguments]
         (work / _EXEC).write_bytes(b"".join(word.encode() + b"\0" for word in words))
-        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC)
+        architecture = architecture_of(content, wanted)
+        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
         said = left / STARTED if (left / STARTED).exists() else left / RECORDS
