@@ -287,11 +287,11 @@ def application(folder: Path, **changed: str) -> tuple[Path, Path]:
     return folder / "ta", folder / "host"
 
 
-def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4") -> Path:
+def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4", source: str = FIRMWARE) -> Path:
     """Firmware for a core, linked in the lab."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
-    (folder / "app.c").write_text(FIRMWARE)
+    (folder / "app.c").write_text(source)
     (folder / "worldwise.h").write_text(HEADER)
     (folder / "app.ld").write_text(LINKED)
     flags = [

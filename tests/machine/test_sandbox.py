@@ -684,7 +684,7 @@ def test_a_symbol_that_stands_for_gigabytes_keeps_its_name(lab: Lab) -> None:
 
 _ODD = {
     "a symbol that is a bomb": lambda: elf32([symbols(), Section(".strtab", 3, b"\0" + _bomb(40).encode() + b"\0")]),
-    "a symbol with orders to the terminal": lambda: elf32([symbols(), Section(".strtab", 3, b"\0\x1b[2J\x1b]0;x\x07\0")]),
+    "a symbol with orders to a terminal": lambda: elf32([symbols(), Section(".strtab", 3, b"\0\x1b[2J\x1b]0;x\x07\0")]),
     "no symbols": lambda: elf32([Section(".symtab", 2, b"", entsize=16, link=3)]),
     "sections beyond the file": lambda: elf32(header={"e_shoff": 2**31}),
     "half a header": lambda: elf32()[:30],
@@ -694,9 +694,7 @@ _ODD = {
 
 
 @pytest.mark.parametrize("what", _ODD)
-def test_what_objdump_cannot_read_has_no_instructions(
-    what: str, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's file: it says what it can, prints no escape sequence, leaves nothing, and ends the command never."""
     monkeypatch.setattr(annotating, "ask", lambda *_args, **_more: ["EM_ARM"])
     content = _ODD[what]()

@@ -186,9 +186,7 @@ def linux_of(machine: Machine) -> PlainTarget:
     return own_armv7.ARMV7 if is_armv7(machine) else PLAIN[LINUX]
 
 
-def program_machine(
-    images: ImageStore, folder: Path, name: str, order: str, architecture_name: str = ARMV8
-) -> Machine:
+def program_machine(images: ImageStore, folder: Path, name: str, order: str, architecture_name: str = ARMV8) -> Machine:
     """The machine for own code in a folder, with one of its orders."""
     if architecture_name == ARMV7:
         target, core, started_by = own_armv7.ARMV7, own_armv7.CORE, own_armv7.launcher()

@@ -306,7 +306,7 @@ def _entered(
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
     unentered: list[str] = []
-    notes: list[str] = []
+    notes: list[str] = _failed(counted, wanted)
     never: list[str] = []
     for name, region in _by_command(chosen, counted, addresses):
         calls, others = calls_of(counted.trace, addresses, region)
@@ -340,7 +340,19 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    raise _NoneEnteredError(unentered, bool(notes))
+    raise _NoneEnteredError(unentered, any("was called once" in note for note in notes))
+
+
+def _failed(counted: Counted, wanted: Wanted) -> list[str]:
+    """What a reader must know of a program that says that it failed."""
+    failed = [life.status for life in counted.lives if life.status]
+    if not failed:
+        return []
+    said = files.quoted(counted.output[-200:].decode("utf-8", "replace"), 300)
+    return [
+        f"{wanted.program.name} ended with status {failed[0]} in {len(failed)} of {len(counted.lives)} starts; the end "
+        f"of what it printed: {said or 'nothing'}"
+    ]
 
 
 def _by_command(
