@@ -2,6 +2,7 @@
 """ELF files of 32-bit Arm, table by table, so that a test can say something false in each."""
 
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,11 @@ def symbols(size: int | None = None, entsize: int = 16, link: int = 3, length: i
 def note(size: int) -> Section:
     """A note of the build id that says it has so many bytes."""
     return Section(".note.gnu.build-id", 7, struct.pack("<III", 4, size, 3) + b"GNU\0" + b"\xab" * 20, 2)
+
+
+def packed(size: int) -> bytes:
+    """The content of a section that says it is packed: zeros, a thousand times as many as it takes."""
+    return struct.pack("<III", 1, size, 1) + zlib.compress(bytes(size), 1)
 
 
 def elf32(more: Sequence[Section] = (), header: Mapping[str, int] | None = None, segments: int = 1) -> bytes:

@@ -93,6 +93,46 @@ int main(void)
 	return pthread_join(other, 0);
 }
 """
+# Its child makes a child of its own, which becomes the program again with two arguments and calls `work`.
+FORKS = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int n) { volatile int sum = 0; for (int i = 0; i < n; i++) sum += i; return sum; }
+__attribute__((noinline)) int parent(char *name)
+{
+	int status;
+	if (!fork()) {
+		execl(name, name, "again", "and again", (char *)NULL);
+		_exit(3);
+	}
+	return wait(&status) > 0 && !status;
+}
+int main(int argc, char **argv)
+{
+	int found = work(50);
+	if (argc > 2)
+		return found != 1225;
+	return !parent(argv[0]);
+}
+"""
+# `work` is interrupted by a signal that it sends itself, and whose handler calls `handle`.
+SIGNALS = """
+#include <signal.h>
+#include <stdio.h>
+static volatile int sum;
+__attribute__((noinline)) void handle(int number) { for (int i = 0; i < 20; i++) sum += number; }
+__attribute__((noinline)) int work(int n)
+{
+	for (int i = 0; i < n; i++) {
+		sum += i;
+		if (i == n / 2)
+			raise(SIGUSR1);
+	}
+	return sum;
+}
+int main(void) { signal(SIGUSR1, handle); printf("%d\\n", work(30)); return 0; }
+"""
 
 # `crypto_sign` calls `mix` and is interrupted by SysTick; `quiet` is not. It ends by semihosting.
 FIRMWARE = """
@@ -223,13 +263,15 @@ TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t 
 }
 
 
-def compiled(lab: Lab, folder: Path, name: str, source: str, *flags: str) -> Path:
-    """A program for AArch64, compiled in the lab."""
+def compiled(
+    lab: Lab, folder: Path, name: str, source: str, *flags: str, compiler: str = "aarch64-linux-gnu-gcc"
+) -> Path:
+    """A program for AArch64, or whatever the compiler compiles for, compiled in the lab."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     (folder / f"{name}.c").write_text(source)
     (folder / "worldwise.h").write_text(HEADER)
-    command = ["aarch64-linux-gnu-gcc", "-O2", "-g", *flags, "-o", f"/made/{name}", f"/made/{name}.c"]
+    command = [compiler, "-O2", "-g", *flags, "-o", f"/made/{name}", f"/made/{name}.c"]
     lab.run(command, binds=[(folder, "/made", "rw")], timeout=60)
     return folder / name
 
@@ -245,11 +287,11 @@ def application(folder: Path, **changed: str) -> tuple[Path, Path]:
     return folder / "ta", folder / "host"
 
 
-def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4") -> Path:
+def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4", source: str = FIRMWARE) -> Path:
     """Firmware for a core, linked in the lab."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
-    (folder / "app.c").write_text(FIRMWARE)
+    (folder / "app.c").write_text(source)
     (folder / "worldwise.h").write_text(HEADER)
     (folder / "app.ld").write_text(LINKED)
     flags = [

@@ -9,9 +9,9 @@
  * times, one after the other, with a measured region around each life. The file `launched` has a line for each life.
  * `exec` is the same, and gives the host all that the program wrote, its errors apart from its output.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@
 #include "../bench/region.h"
 #include "../bench/semihost.h"
 #include "../linux/idle.h"
+#include "period.h"
 
 #define ORDER "/machine/order"
 #define FILES "/machine/files.cpio"
@@ -246,7 +247,7 @@ static void let_go(pid_t process, int status)
 static void tell_vdso(void)
 {
 	const char *start = (const char *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *head = (const Elf64_Ehdr *)start;
+	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)start;
 	long handle = create("vdso");
 
 	errno = EIO;
@@ -302,18 +303,7 @@ static void wait_for_period(void)
 
 	while (bench_counter() >> 20 == period)
 		;
-	__asm__ volatile("mrs x9, cntvct_el0\n\t"
-			 "and x9, x9, #255\n\t"
-			 "adr x10, 1f\n\t"
-			 "add x10, x10, x9, lsl #2\n\t"
-			 "br x10\n"
-			 "1:\n\t"
-			 ".rept 256\n\t"
-			 "nop\n\t"
-			 ".endr"
-			 :
-			 :
-			 : "x9", "x10", "memory");
+	wait_within_period();
 }
 
 static void count(char *const argv[], unsigned long times)

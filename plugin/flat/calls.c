@@ -9,6 +9,7 @@
 #include "../worldwise/events.h"
 #include "../worldwise/labels.h"
 #include "../worldwise/stack.h"
+#include "../worldwise/tables.h"
 #include "../worldwise/trace.h"
 #include "peak.h"
 #include "processor.h"
@@ -38,8 +39,10 @@ struct call {
 	uint64_t switches; /* of tasks, before it began */
 };
 
-static uint64_t functions[MAX_FUNCTIONS];
+static GHashTable *functions; /* address -> 1 + its number */
 static unsigned int functions_count;
+static bool by_threads;
+static uint64_t counter_ahead; /* by_threads: the counter's value less what was counted */
 static bool has_labels;
 static uint64_t ends_at;
 static uint64_t limit;
@@ -60,7 +63,9 @@ bool calls_add(uint64_t address)
 {
 	if (functions_count == MAX_FUNCTIONS)
 		return false;
-	functions[functions_count++] = address;
+	if (!functions)
+		functions = g_hash_table_new(g_direct_hash, g_direct_equal);
+	g_hash_table_insert(functions, as_pointer(address), as_pointer(++functions_count));
 	return true;
 }
 
@@ -73,6 +78,11 @@ void calls_end_at(uint64_t function, uint64_t instructions)
 bool calls_are_passes(void)
 {
 	return functions_count || has_labels;
+}
+
+void calls_of_threads(void)
+{
+	by_threads = true;
 }
 
 bool calls_have_begun(void)
@@ -112,28 +122,21 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 	node_write(call->node);
 	nested++;
 	if (function)
-		peak_enter(call->sp, exception);
+		peak_enter(call->sp, exception || by_threads);
 }
 
-static void close_call(const char *how)
+static void write_pass(const struct call *call, const char *how, uint64_t counted, uint64_t end)
 {
-	const struct call *call = &calls[nested - 1];
-	uint64_t counted = counts_now();
 	struct json_object *record;
 	bool returned = *how == 'r';
 
-	counts_flush(call->id);
-	if (call->function) {
-		peak_leave();
-		peak_write_node();
-	}
 	record = record_new("pass");
 	record_number(record, "id", call->id);
-	record_number(record, "parent", nested > 1 ? calls[nested - 2].id : 0);
+	record_number(record, "parent", call == calls ? 0 : call[-1].id);
 	record_number(record, "frame", call->node->id);
 	record_address(record, "mark", call->pc);
-	record_number(record, "begin", call->counted_before);
-	record_number(record, "end", counted);
+	record_number(record, "begin", call->counted_before + counter_ahead);
+	record_number(record, "end", end);
 	record_number(record, "at", call->counted_before - calls[0].counted_before);
 	record_number(record, "instructions", counted - call->counted_before);
 	record_number(record, "lost", totals.lost - call->lost_before);
@@ -152,11 +155,53 @@ static void close_call(const char *how)
 		record_number(record, "result", returned ? flat_processor_register(0) : 0);
 		peak_write(record);
 	}
-	record_number(record, "events", nested > 1 ? 0 : events_seen().written);
-	record_number(record, "events_dropped", nested > 1 ? 0 : events_seen().dropped);
+	record_number(record, "events", call == calls ? events_seen().written : 0);
+	record_number(record, "events_dropped", call == calls ? events_seen().dropped : 0);
 	record_write(record);
 	ended++;
+}
+
+static void close_call(const char *how)
+{
+	const struct call *call = &calls[nested - 1];
+
+	counts_flush(call->id);
+	if (call->function) {
+		peak_leave();
+		peak_write_node();
+	}
+	write_pass(call, how, counts_now(), counts_now() + counter_ahead);
 	nested--;
+}
+
+void calls_reading(uint64_t value)
+{
+	counter_ahead = value - calls[0].counted_before;
+}
+
+void calls_leave(void)
+{
+	while (nested > 1)
+		close_call("ended");
+	counts_flush(calls[0].id);
+	nested = 0;
+}
+
+void calls_end(uint64_t value)
+{
+	write_pass(&calls[0], "", counts_now(), value);
+}
+
+void calls_exit(void)
+{
+	while (nested > 1)
+		close_call("exit");
+}
+
+void calls_exit_of(unsigned int thread)
+{
+	if (nested > 1 && calls[nested - 1].exception == thread)
+		calls_exit();
 }
 
 void calls_begin(uint64_t pc)
@@ -190,6 +235,10 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 	       flat_processor_stack() >= calls[nested - 1].sp && calls[nested - 1].id != here)
 		close_call("left");
 	for (size_t i = nested; i-- > 1;) {
+		if (by_threads && calls[i].exception != exception) {
+			trace_give_up("two threads of the program are in regions at the same time", pc);
+			return;
+		}
 		if (calls[i].exception == exception && calls[i].switches != switches) {
 			trace_give_up("two tasks of the firmware are in regions at the same time", pc);
 			return;
@@ -237,6 +286,7 @@ static void end_labelled(unsigned int function, uint64_t pc, unsigned int except
 bool calls_look(uint64_t pc, unsigned int exception)
 {
 	const struct label *label;
+	unsigned int function;
 	size_t found;
 
 	while (nested > 1 && (found = returning(pc, exception))) {
@@ -245,9 +295,9 @@ bool calls_look(uint64_t pc, unsigned int exception)
 			close_call("left");
 		close_call("returned");
 	}
-	for (unsigned int i = 0; i < functions_count; i++)
-		if (functions[i] == pc)
-			begin_call(i + 1, pc, exception);
+	function = functions ? GPOINTER_TO_UINT(g_hash_table_lookup(functions, as_pointer(pc))) : 0;
+	if (function)
+		begin_call(function, pc, exception);
 	label = has_labels ? labels_at(pc, false) : NULL;
 	if (label && label->ends)
 		end_labelled(label->call, pc, exception);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls as passes, for firmware that has no marks: from a function's first instruction until it has returned, with the
- * stack pointer that it was called with, in the exception that it was called in. Around them one pass goes from the
- * first instruction after reset to the end.
+ * Calls as passes, for firmware and programs of Linux that have no marks: from a function's first instruction until it
+ * has returned, with the stack pointer that it was called with, in the exception or thread that it was called in. Around
+ * them one pass goes from the first instruction after reset to the end; of a program, through its life (life.h).
  */
 #ifndef WORLDWISE_FLAT_CALLS_H
 #define WORLDWISE_FLAT_CALLS_H
@@ -19,13 +19,22 @@ void calls_end_at(uint64_t function, uint64_t instructions);
 
 /* Whether calls are passes at all; if not, nothing below is called. */
 bool calls_are_passes(void);
+/* They are told apart by threads, not by exceptions: it is a program of Linux. */
+void calls_of_threads(void);
 /* Whether the pass around all has begun. */
 bool calls_have_begun(void);
 /* The first instruction after reset is at `pc`. */
 void calls_begin(uint64_t pc);
+/* Of a program: the counter's value as the pass around all began; this pass is left; and the counter's value then. */
+void calls_reading(uint64_t value);
+void calls_leave(void);
+void calls_end(uint64_t value);
+/* The program ends, or one thread of it: no call of it returns any more. */
+void calls_exit(void);
+void calls_exit_of(unsigned int thread);
 /*
- * The block at `pc` is about to be executed in the handler of `exception`, 0 for none; all before is counted. Returns
- * whether the machine is to end.
+ * The block at `pc` is about to be executed in the handler of `exception`, 0 for none, or in that thread; all before is
+ * counted. Returns whether the machine is to end.
  */
 bool calls_look(uint64_t pc, unsigned int exception);
 /* Another handler runs than before, or none. */

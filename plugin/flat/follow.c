@@ -21,9 +21,11 @@
 #include "blocks.h"
 #include "calls.h"
 #include "cycles.h"
+#include "life.h"
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
+#include "tasks.h"
 #include "witness.h"
 
 /* The exceptions of Linux on Armv7-A, at the high vectors: their link register is so much behind what was interrupted. */
@@ -33,6 +35,9 @@
 #define VECTOR_DATA_ABORT UINT64_C(0xffff0010)
 #define VECTOR_INTERRUPT UINT64_C(0xffff0018)
 #define VECTORS_END UINT64_C(0xffff0020)
+/* The kernel's page of functions for programs, which they execute themselves: Linux's Documentation/arch/arm. */
+#define HELPERS UINT64_C(0xffff0f60)
+#define HELPERS_END UINT64_C(0xffff1000)
 #define BEHIND_FETCH 4u
 #define BEHIND_DATA 8u
 
@@ -262,6 +267,10 @@ static const char *exception_name(uint64_t vector)
 static void enter_kernel(const struct flat_block *from, uint64_t to, uint64_t back, bool whole)
 {
 	in_kernel = true;
+	if (followed.begins && to == VECTOR_SVC) {
+		flat_tasks_call();
+		life_called();
+	}
 	if (elsewhere) {
 		/* Another task's: the program's own frame waits below. */
 		elsewhere = false;
@@ -281,6 +290,10 @@ static void leave_kernel(uint64_t site, uint64_t to)
 	uint64_t back = depth ? shadow.frames[depth - 1].back : 0;
 
 	in_kernel = false;
+	if (followed.begins) {
+		flat_tasks_enter(site, to);
+		return;
+	}
 	/* A system call may be made again, and an instruction that the kernel has made possible. */
 	if (depth && (to == back || to == back - 2 || to == back - INSTRUCTION_BYTES)) {
 		pop_exception(depth, site, to);
@@ -300,14 +313,14 @@ static void follow_linux(struct flat_block *from, const struct flat_block *to, b
 	uint32_t before = back ? flat_block_before(from, back) : from->block.instructions;
 	/* A system call goes to the vector; what another exception hit goes on later. */
 	uint64_t next = back && pc != VECTOR_SVC ? back : pc;
-	bool kernel = pc >= followed.kernel;
+	bool kernel = pc >= followed.kernel && !(pc >= HELPERS && pc < HELPERS_END);
 
 	/* An access that aborts has passed its mark. */
 	if (pc == VECTOR_DATA_ABORT && vector && before < from->block.instructions)
 		whole = false;
 	if (whole) {
 		account(from, next);
-		if (pc != from->block.end && !vector && passes_are_open() && !cycles_cores)
+		if (pc != from->block.end && !vector && (passes_are_open() || calls_have_begun()) && !cycles_cores)
 			counts_taken(&from->block);
 	} else {
 		account_part(from, before, next);
@@ -349,9 +362,23 @@ static void look_for_calls(const struct flat_block *to)
 	}
 }
 
+/* Linux: whether the life of the program goes on. */
+static bool look_for_life(const struct flat_block *to)
+{
+	enum life life = life_at(to, in_kernel);
+
+	if (life == LIFE_BEGINS)
+		in_kernel = elsewhere = false;
+	if (life == LIFE_ENDS)
+		previous = NULL;
+	return life != LIFE_ENDS;
+}
+
 void follow_finish(void)
 {
-	if (!calls_are_passes())
+	if (followed.begins)
+		life_finish();
+	if (!calls_are_passes() || followed.begins)
 		return;
 	/* The call of semihosting that ends the machine is the last instruction of its block. */
 	if (previous && !scoreboard->open)
@@ -367,6 +394,8 @@ static void on_block(unsigned int processor, void *data)
 	(void)processor;
 	if (!to->decoded)
 		flat_block_decode(to, followed.micro || flat_processor_thumb() ? SET_T32 : SET_A32);
+	if (followed.begins && !life_before(to))
+		return;
 	if (to->block.pc == followed.start && !followed.micro)
 		begin_program(to->block.pc);
 	if (previous && is_between())
@@ -376,8 +405,12 @@ static void on_block(unsigned int processor, void *data)
 	else if (previous)
 		follow_linux(previous, to, !scoreboard->open);
 	cycles_begin_block();
-	if (calls_are_passes())
+	if (followed.begins) {
+		if (!look_for_life(to))
+			return;
+	} else if (calls_are_passes()) {
 		look_for_calls(to);
+	}
 	if (followed.micro && !exception && !is_between())
 		peak_look(to->block.pc);
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
@@ -495,7 +528,8 @@ static void watch_instructions(struct qemu_plugin_tb *translation)
 
 static void watch_stack(struct qemu_plugin_tb *translation, struct flat_block *block)
 {
-	if (calls_are_passes() || (block->block.pc == followed.start && !followed.micro))
+	if ((calls_are_passes() && !followed.begins) || (block->block.pc == followed.start && !followed.micro) ||
+	    (followed.begins && block->block.pc == followed.begins))
 		qemu_plugin_register_vcpu_tb_exec_cb(translation, on_block, QEMU_PLUGIN_CB_R_REGS, block);
 	else
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(translation, on_block, QEMU_PLUGIN_CB_R_REGS,
@@ -527,6 +561,6 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last, QEMU_PLUGIN_INLINE_STORE_U64, scoreboard_open, 0);
 	/* A reading ends its pass, so that its access is seen before. */
 	cycles_watch(translation, &block->block);
-	if (!calls_are_passes())
+	if (!calls_are_passes() && !followed.begins)
 		watch_instructions(translation);
 }

@@ -14,7 +14,14 @@ struct followed {
 	uint64_t counter; /* micro: the address of the counter */
 	uint64_t start;   /* Linux: the function at which the program begins to be followed */
 	uint64_t kernel;  /* Linux: what stands from that address on is the kernel */
-	bool stores;      /* micro: see how low the stack is written */
+	/*
+	 * Linux, for a program that another one starts: the region around its life begins and ends where that one reads its
+	 * counter, and calls are passes where the program runs that begins at `entry`. All three, or none.
+	 */
+	uint64_t begins;
+	uint64_t ends;
+	uint64_t entry;
+	bool stores;               /* micro: see how low the stack is written */
 	void (*end_machine)(void); /* micro: leaves QEMU, where the machine is to end before its program does */
 };
 

@@ -6,14 +6,15 @@
  *   mode=count|stack   count instructions alone, or attribute them to stacks
  *   out=FILE           where records go
  *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
- *   call=ADDRESS       a microcontroller: the calls of the function there are passes; can be given again (mode stack)
+ *   call=ADDRESS       the calls of the function there are passes; can be given again (mode stack)
  *   label=N:ADDRESS, unlabel=N:ADDRESS   besides, passes of that number begin and end there
- *   until=ADDRESS      besides, the machine ends when the function there is called
+ *   until=ADDRESS      a microcontroller: the machine ends when the function there is called
  *   limit=N            or after N instructions
  *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs
  *   stores=yes         besides, see how low the stack is written
  *   start=ADDRESS      a program of Linux that begins with the function there; readings are MRCs of PMCCNTR, and each
  *                      ends a pass and begins the next
+ *   begin=ADDRESS, end=ADDRESS, entry=ADDRESS   a program of Linux that another one starts: life.h (mode stack)
  *   kernel=ADDRESS     what stands from that address on is Linux
  *   witness=N          every N instructions write registers and stack beside the shadow stack
  *   events=N           at most N exceptions are recorded a pass
@@ -37,6 +38,7 @@
 #include "calls.h"
 #include "cycles.h"
 #include "follow.h"
+#include "life.h"
 #include "passes.h"
 #include "processor.h"
 
@@ -56,7 +58,7 @@ static void on_processor(qemu_plugin_id_t id, unsigned int processor)
 		trace_give_up("more than one processor", 0);
 		return;
 	}
-	flat_processor_start(followed.micro);
+	flat_processor_start(followed.micro, followed.begins);
 	counts_attach(processor);
 	running = context_of(0, false, 0);
 }
@@ -67,7 +69,7 @@ static void write_end(void)
 
 	follow_finish();
 	record = record_new("end");
-	record_number(record, "passes", calls_are_passes() ? calls_count() : passes_count());
+	record_number(record, "passes", calls_are_passes() || followed.begins ? calls_count() : passes_count());
 	record_number(record, "frames", nodes_made());
 	record_number(record, "blocks", blocks_written());
 	trace_close(record);
@@ -124,14 +126,16 @@ static bool read_argument(const char *argument)
 		return functions_read(argument + 10);
 	if (!strncmp(argument, "counter=", 8))
 		return followed.micro = read_number(argument + 8, &followed.counter);
-	if (!strncmp(argument, "call=", 5)) {
-		followed.micro = true;
+	if (!strncmp(argument, "call=", 5))
 		return read_number(argument + 5, &number) && calls_add(number);
-	}
-	if (!strncmp(argument, "label=", 6) || !strncmp(argument, "unlabel=", 8)) {
-		followed.micro = true;
+	if (!strncmp(argument, "label=", 6) || !strncmp(argument, "unlabel=", 8))
 		return calls_add_label(strchr(argument, '=') + 1, *argument == 'u');
-	}
+	if (!strncmp(argument, "begin=", 6))
+		return read_number(argument + 6, &followed.begins);
+	if (!strncmp(argument, "end=", 4))
+		return read_number(argument + 4, &followed.ends);
+	if (!strncmp(argument, "entry=", 6))
+		return read_number(argument + 6, &followed.entry);
 	if (!strncmp(argument, "until=", 6))
 		return read_number(argument + 6, &until);
 	if (!strncmp(argument, "limit=", 6))
@@ -149,6 +153,14 @@ static bool read_argument(const char *argument)
 	return false;
 }
 
+/* Whether the arguments say what is followed. */
+static bool is_complete(void)
+{
+	bool life = followed.begins && followed.ends && followed.entry && arguments.stack_mode;
+
+	return followed.micro || (followed.kernel && (life || (followed.start && !followed.begins)));
+}
+
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++)
@@ -157,10 +169,16 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 			return -1;
 		}
 	(void)info;
-	if (!trace_is_open() || (!followed.micro && !(followed.start && followed.kernel))) {
-		fprintf(stderr, "flat: needs out=FILE, counter= or both start= and kernel=\n");
+	/* Firmware has calls alone. */
+	followed.micro |= calls_are_passes() && !followed.kernel;
+	if (!trace_is_open() || !is_complete()) {
+		fprintf(stderr,
+			"flat: needs out=FILE, and counter=, call=, kernel= with start=, or kernel= with begin=, end= "
+			"and entry= in mode stack\n");
 		return -1;
 	}
+	if (followed.begins)
+		life_start(followed.begins, followed.ends, followed.entry);
 	blocks_start();
 	tree_start();
 	counts_start();

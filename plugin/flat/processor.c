@@ -21,6 +21,9 @@
 /* Where in what an exception of the M profile pushes the return address stands. */
 #define PUSHED_RETURN 24u
 
+/* Of TTBR0: the translation table, without its attributes. */
+#define TABLE UINT64_C(0xffffc000)
+
 #define SP 13u
 #define LR 14u
 
@@ -28,6 +31,8 @@ static struct {
 	struct qemu_plugin_register *core[FLAT_REGISTERS];
 	struct qemu_plugin_register *status;
 	struct qemu_plugin_register *psp;
+	struct qemu_plugin_register *space;
+	struct qemu_plugin_register *thread;
 	struct qemu_plugin_register *secure[2]; /* main and process stack; NULL of a core without that state */
 	struct qemu_plugin_register *normal[2];
 } registers;
@@ -57,7 +62,7 @@ static struct qemu_plugin_register *find_register(const GArray *list, const char
 	return NULL;
 }
 
-void flat_processor_start(bool micro)
+void flat_processor_start(bool micro, bool tasks)
 {
 	static const char *const names[FLAT_REGISTERS] = { "r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
 							   "r8", "r9", "r10", "r11", "r12", "sp", "lr" };
@@ -74,7 +79,23 @@ void flat_processor_start(bool micro)
 		registers.normal[0] = look_up(list, "msp_ns");
 		registers.normal[1] = look_up(list, "psp_ns");
 	}
+	if (tasks) {
+		registers.space = find_register(list, "TTBR0_EL1");
+		registers.thread = find_register(list, "TPIDRURO");
+	}
 	g_array_free(list, TRUE);
+}
+
+static uint64_t read_wide(struct qemu_plugin_register *handle)
+{
+	uint64_t value = 0;
+	int size;
+
+	g_byte_array_set_size(scratch, 0);
+	size = handle ? qemu_plugin_read_register(handle, scratch) : 0;
+	if (size > 0 && size <= (int)sizeof(value))
+		memcpy(&value, scratch->data, (size_t)size);
+	return value;
 }
 
 static uint32_t read_register(struct qemu_plugin_register *handle)
@@ -152,8 +173,13 @@ uint32_t flat_processor_interrupted(void)
 	return read_word(stack + PUSHED_RETURN) & ~1u;
 }
 
-/* For the call tree of ../worldwise: one program alone is followed. */
+uint32_t flat_processor_thread(void)
+{
+	return (uint32_t)read_wide(registers.thread);
+}
+
+/* For the call tree of ../worldwise too. 0 where one program alone is followed. */
 uint64_t processor_user_space(void)
 {
-	return 0;
+	return read_wide(registers.space) & TABLE;
 }

@@ -9,8 +9,8 @@
 
 #include <glib.h>
 
-/* Finds the registers. Called once, when the processor is there. `micro`: of the M profile. */
-void flat_processor_start(bool micro);
+/* Finds the registers. Called once, when the processor is there. `micro`: of the M profile; `tasks`: what tells tasks apart too. */
+void flat_processor_start(bool micro, bool tasks);
 
 /* The core's but the program counter: r0 to r12, sp, lr. */
 #define FLAT_REGISTERS 15u
@@ -22,6 +22,8 @@ uint32_t flat_processor_stack(void);
 uint32_t flat_processor_link(void);
 /* M profile: the process stack pointer, whichever is in use. */
 uint32_t flat_processor_process_stack(void);
+/* Linux: the thread pointer of user space. */
+uint32_t flat_processor_thread(void);
 /* Whether it executes T32. */
 bool flat_processor_thumb(void);
 /* M profile: the number of the exception whose handler runs, 0 for none. */

@@ -12,15 +12,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import own_codes
 import probes
+from elves import Section, elf32, packed, section, symbols
 from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.watched import annotating
+from worldwise.explain.annotated import Annotated, Line
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
@@ -32,7 +36,10 @@ from worldwise.libraries import own
 from worldwise.machine.elf import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
+from worldwise.machine.symbols.mangled import demangler
+from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
+from worldwise.report.explaining.annotated import annotated_sections
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted, pack
 from worldwise.run.code.project import open_project, prepare_project
@@ -645,3 +652,57 @@ def test_what_a_guest_is_given_is_what_was_named(images: ImageStore, lab: Lab, t
     )
     with pytest.raises(WorldwiseError, match="asks for the loader"):
         pack(Wanted(far), images, work)
+
+
+# --- symbols and files that its tools read ---
+
+
+def _bomb(levels: int) -> str:
+    """A symbol of C++ of some hundred characters for a name that doubles with each level: a function that takes twice
+    what the level before is."""
+
+    def earlier(number: int) -> str:
+        digits = ""
+        number -= 1
+        while number >= 0 and (number or not digits):
+            digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36] + digits
+            number //= 36
+        return f"S{digits}_"
+
+    return "_Z1f1A" + "".join(f"PFv{earlier(2 * level)}{earlier(2 * level)}E" for level in range(levels))
+
+
+def test_a_symbol_that_stands_for_gigabytes_keeps_its_name(lab: Lab) -> None:
+    """c++filt has little memory: beside such a symbol the others are unpacked, or none is."""
+    unpack = demangler(lab)
+    assert unpack([_bomb(2), "_Z3foov"]) == {_bomb(2): "f(A, void (*)(A, A), void (*)(void (*)(A, A), void (*)(A, A)))",
+                                             "_Z3foov": "foo()"}  # fmt: skip
+    assert unpack([_bomb(40), "_Z3foov"]).keys() <= {"_Z3foov"}
+    # Deeper than its own limit, and what is no symbol at all.
+    assert unpack(["_Z1f" + "P" * 100_000 + "i", "_Z1fX" + "S_" * 5000, "_Z\x1b[2J"]).keys() == set()
+
+
+_ODD = {
+    "a symbol that is a bomb": lambda: elf32([symbols(), Section(".strtab", 3, b"\0" + _bomb(40).encode() + b"\0")]),
+    "a symbol with orders to a terminal": lambda: elf32([symbols(), Section(".strtab", 3, b"\0\x1b[2J\x1b]0;x\x07\0")]),
+    "no symbols": lambda: elf32([Section(".symtab", 2, b"", entsize=16, link=3)]),
+    "sections beyond the file": lambda: elf32(header={"e_shoff": 2**31}),
+    "half a header": lambda: elf32()[:30],
+    "more code than the file": lambda: elf32([Section(".text", 1, b"code" * 4, 6, 0x100, size=2**31)]),
+    "debug information that is a bomb": lambda: elf32([section(".debug_info", 1, packed(2**28), flags=0x800)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", _ODD)
+def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's file: it says what it can, prints no escape sequence, leaves nothing, and ends the command never."""
+    monkeypatch.setattr(annotating, "ask", lambda *_args, **_more: ["EM_ARM"])
+    content = _ODD[what]()
+    table = SimpleNamespace(file=content)
+    line = Line({0x100: 1, 0x104: 2})
+    function = Annotated("recurse", "evil", cast(SymbolTable, table), {("", 0): line})
+    code = annotating._code(lab, function)
+    assert code.keys() <= {0x100, 0x102, 0x104, 0x106}
+    shown = annotated_sections([function], {}, {0: code})
+    assert "\x1b" not in str(shown)
+    assert not list((lab.cache / "scratch").glob("*/elf"))

@@ -3,15 +3,13 @@
 
 import hashlib
 import json
-import struct
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from elves import Section, elf32, note, section, symbols
+from elves import Section, elf32, note, packed, section, symbols
 from received import little_memory, sparse
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine import elfasking
@@ -51,11 +49,6 @@ def test_a_good_file_is_answered(cache: Path, tmp_path: Path) -> None:
     assert CallFrames("it", GOOD, cache).rule(0x100) is None
     with pytest.raises(WorldwiseError, match="has no symbol nothing"):
         symbol_address(path, "nothing")
-
-
-def packed(size: int) -> bytes:
-    """A section that says it is packed: zeros, a thousand times as many as it takes."""
-    return struct.pack("<III", 1, size, 1) + zlib.compress(bytes(size), 1)
 
 
 FILES: dict[str, Callable[[], bytes]] = {

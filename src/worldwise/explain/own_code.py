@@ -186,6 +186,15 @@ class OwnExplainer(Explainer):
         return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
 
 
+class Armv7Explainer(OwnExplainer):
+    """Reads one trace of a program of Linux on Armv7-A. Of the kernel it has no calls: all of it is one frame."""
+
+    step = 2
+
+    def _where(self, context: int) -> str:
+        return "Linux" if self._contexts[context].el else "user"
+
+
 class FirmwareExplainer(OwnExplainer):
     """Reads one trace of firmware, which is all that its machine executes."""
 

@@ -28,6 +28,8 @@ FIND, COUNT = "find", "count"
 INPUTS = "inputs"
 # The kinds of own code.
 PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
+# The architectures of programs.
+ARMV8, ARMV7 = "armv8", "armv7"
 # The file of firmware in its folder.
 FIRMWARE_ELF = "firmware.elf"
 _MOST_MANIFEST = 4 * 2**20
@@ -94,6 +96,7 @@ class CodeManifest(_Part):
         format: of the file.
         name: its name in cases.
         kind: what it is.
+        architecture: of a program.
         command: the program and its arguments.
         lives: how often it is started.
         entry: where it begins in user space.
@@ -108,6 +111,7 @@ class CodeManifest(_Part):
     format: Literal[1]
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
     kind: Literal["program", "ta", "firmware"]
+    architecture: Literal["armv8", "armv7"] = "armv8"
     command: Annotated[list[str], Field(min_length=1)]
     lives: Annotated[int, Field(ge=2, le=1000)]
     entry: _Address

@@ -361,6 +361,9 @@ def _plt(elf: Any, names: Mapping[int, str]) -> list[Function]:
     section = elf.get_section_by_name(".plt")
     if section is None:
         return []
+    if elf["e_machine"] != "EM_AARCH64":
+        # Of another form: _raw_functions() has them as one.
+        return []
     slots: dict[int, str] = {}
     for relocations in elf.iter_sections():
         if isinstance(relocations, RelocationSection):

@@ -9,15 +9,14 @@ from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own_code
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.own_code import ARCHIVE, COUNT, FIRMWARE, FIRMWARE_ELF, TA
+from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
-from worldwise.targets import optee_images
-from worldwise.targets.architecture import ARCHITECTURES
+from worldwise.targets import optee_images, own_armv7
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.inputs import QUIET
-from worldwise.targets.linux import PLAIN
+from worldwise.targets.linux import PLAIN, PlainTarget
 from worldwise.targets.optee import OPTEE_TARGETS
 from worldwise.targets.optee_images import APP_CORE
 
@@ -168,15 +167,33 @@ def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
     )
 
 
-def machine_of(images: ImageStore, kind: str, folder: Path, name: str, order: str) -> Machine:
+def machine_of(
+    images: ImageStore, kind: str, folder: Path, name: str, order: str, architecture: str = ARMV8
+) -> Machine:
     """The machine of a kind of own code."""
-    return (tee_machine if kind == TA else program_machine)(images, folder, name, order)
+    if kind == TA:
+        return tee_machine(images, folder, name, order)
+    return program_machine(images, folder, name, order, architecture)
 
 
-def program_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
+def is_armv7(machine: Machine) -> bool:
+    """Whether a machine of own code is one of 32 bits."""
+    return own_armv7.launcher().name in machine.images
+
+
+def linux_of(machine: Machine) -> PlainTarget:
+    """The machine of plain Linux that a machine of own code is."""
+    return own_armv7.ARMV7 if is_armv7(machine) else PLAIN[LINUX]
+
+
+def program_machine(images: ImageStore, folder: Path, name: str, order: str, architecture_name: str = ARMV8) -> Machine:
     """The machine for own code in a folder, with one of its orders."""
-    architecture = ARCHITECTURES[LINUX]
-    kernel, initramfs, started = used = images.get_all([architecture.kernel(), architecture.initramfs(), launcher()])
+    if architecture_name == ARMV7:
+        target, core, started_by = own_armv7.ARMV7, own_armv7.CORE, own_armv7.launcher()
+    else:
+        target, core, started_by = PLAIN[LINUX], PLAIN_TARGETS[LINUX], launcher()
+    architecture = target.architecture
+    kernel, initramfs, started = used = images.get_all([architecture.kernel(), architecture.initramfs(), started_by])
     there = {"Image": (kernel, "Image"), "initramfs.cpio": (initramfs, "initramfs.cpio"), PROGRAM: (started, _LAUNCHER)}
     own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
     digests = {name: part.files[file] for name, (part, file) in there.items()}
@@ -185,9 +202,10 @@ def program_machine(images: ImageStore, folder: Path, name: str, order: str) -> 
         name=f"own-{name}",
         files={name: part.file(file) for name, (part, file) in there.items()} | own,
         digests=digests | brought,
-        arguments=PLAIN[LINUX].arguments(PLAIN_TARGETS[LINUX], QUIET),
+        arguments=target.arguments(core, QUIET),
         images={part.name: part.digest for part in used} | {"own": brought[ARCHIVE], "order": brought["order"]},
-        ready=symbol_address(initramfs.file("init"), READY_SYMBOL),
+        # The lowest bit marks Thumb code.
+        ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
         symbols={"init": initramfs.file("init"), "launcher": started.file(_LAUNCHER)},
         preload=(),
         least_skip=architecture.least_skip,
@@ -204,7 +222,7 @@ class OwnTarget:
         code = own_code.find(case.implementation)
         if code.manifest.kind == FIRMWARE:
             return firmware_machine(code.folder, code.name, code.manifest.command[1])
-        return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT)
+        return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT, code.manifest.architecture)
 
     def program(self, _case: Case) -> Sequence[str]:
         """What starts the code: its order is a file."""

@@ -21,7 +21,7 @@ from worldwise.cli.user_code.what import Typed
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import LEAST_SHARE, PARTS, REQUESTS, OwnExplainer
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -229,7 +229,7 @@ def _executed(ready: Ready, region: Region) -> int:
 
 def _third(code: Code, name: str, dearest: Case) -> str:
     """How to go on from own code, besides by taking it apart."""
-    if code.manifest.kind == own_code.FIRMWARE:
+    if code.manifest.kind == own_code.FIRMWARE or code.manifest.architecture == own_code.ARMV7:
         return "worldwise compare OLD_RUN latest --fail-above 0%"
     return f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72"
 
@@ -320,9 +320,15 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
     if asked:
         kinds = [kind for kind in REQUESTS if any(one[kind] for one in asked.values())]
         lines = [[region, *(f"{one[kind]:,}" for kind in kinds)] for region, one in asked.items()]
-        note = "of Linux and tee-supplicant, above; passing on: of requests to tee-supplicant, and of its answers."
+        of_requests = [
+            "of Linux and tee-supplicant, above; passing on: of requests to tee-supplicant, and of its answers."
+        ]
+        if PLUGIN in kinds:
+            of_requests.append(
+                "plugin: tee-supplicant has none on this machine, so what the TA asked a plugin for is refused."
+            )
         title = "What OP-TEE asked Linux for in it, in instructions"
-        sections.append(Section(title, Table(["region", *kinds], lines, 1), [note]))
+        sections.append(Section(title, Table(["region", *kinds], lines, 1), of_requests))
     return sections
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise exec`: a prefix that any build system can put before a program of Linux for AArch64."""
+"""`worldwise exec`: a prefix that any build system can put before a program of Linux for Arm."""
 
 import os
 import stat
@@ -63,7 +63,7 @@ def exec_command(
     libraries: tuple[Path, ...],
     packages: tuple[str, ...],
 ) -> int:
-    """Run a PROGRAM of Linux for AArch64 on the measured machine, count it, and end as it ended.
+    """Run a PROGRAM of Linux for AArch64 or Armv7 on the measured machine, count it, and end as it ended.
 
     Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. What was
     counted is added to a file, and told in one line on standard error.

@@ -171,7 +171,7 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "--program",
                 metavar="PROGRAM",
                 type=path,
-                help="Measure your own program of Linux for AArch64, unchanged, with the arguments behind --: "
+                help="Measure your own program of Linux for AArch64 or Armv7, unchanged, with the arguments behind --: "
                 "docs/use/your-code.md.",
             ),
             click.option(

@@ -8,18 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.annotated import Annotated, annotate, sources
 from worldwise.explain.owners import Explainer
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.limits import GIB, MIB, Limits
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.elfasking import ask
 from worldwise.records.models import Sample
 from worldwise.report.explaining.annotated import annotated_sections
 
 _MOST_SOURCE = 4 * 2**20
 _SECONDS = 60
+_LIMITS = Limits(address_space=2 * GIB, processes=64, file_size=64 * MIB, memory=2 * GIB)
 _OBJDUMP = {"EM_AARCH64": "aarch64-linux-gnu-objdump", "EM_ARM": "arm-none-eabi-objdump"}
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]{1,16}):\t(.*)")
 
@@ -76,6 +80,9 @@ def _code(lab: Lab, one: Annotated) -> dict[int, str]:
         (place / "elf").write_bytes(content)
         bounds = [f"--start-address={min(addresses):#x}", f"--stop-address={max(addresses) + 4:#x}"]
         command = [tool, "--disassemble", "--no-show-raw-insn", "--demangle", *bounds, "/elf"]
-        said = lab.run(command, binds=[(place / "elf", "/elf", "ro")], timeout=_SECONDS).stdout
+        said = ""
+        with contextlib.suppress(WorldwiseError):
+            binds: list[Bind] = [(place / "elf", "/elf", "ro")]
+            said = lab.run(command, binds=binds, timeout=_SECONDS, limits=_LIMITS).stdout
     matches = map(_INSTRUCTION.fullmatch, said.splitlines())
     return {int(match[1], 16): " ".join(match[2].split()) for match in matches if match}

@@ -21,7 +21,7 @@ from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
-from worldwise.explain.own_code import FirmwareExplainer, OwnExplainer
+from worldwise.explain.own_code import Armv7Explainer, FirmwareExplainer, OwnExplainer
 from worldwise.explain.owners import Explainer
 from worldwise.lab.expected import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe, tree_digest
@@ -210,7 +210,10 @@ class Session:
 
 
 def _own_kind(case: Case) -> type[OwnExplainer]:
-    return FirmwareExplainer if own_code.is_firmware(case.implementation) else OwnExplainer
+    manifest = own_code.find(case.implementation).manifest
+    if manifest.kind == own_code.FIRMWARE:
+        return FirmwareExplainer
+    return Armv7Explainer if manifest.architecture == own_code.ARMV7 else OwnExplainer
 
 
 def _plugin_of(case: Case) -> Recipe:

@@ -90,13 +90,17 @@ def flat_space(emulator: Emulator, machine: Machine, process: str, said: Path | 
         space.map(Level("normal", 0, process), *table.bounds, 0, table)
     if said:
         map_kernel(space, said)
-        # Its copy at the place where the core expects the vectors.
-        vectors = SymbolTable("linux", [Function("vectors", _VECTORS, 2 * PAGE)])
-        space.map(Level("normal", 1), *vectors.bounds, 0, vectors)
+        map_vectors(space)
     else:
         for table in tables:
             space.map(Level("normal", 1), *table.bounds, 0, table)
     return space
+
+
+def map_vectors(space: AddressSpace) -> None:
+    """Linux's copy of its vectors of Armv7-A, at the place where the core expects them."""
+    vectors = SymbolTable("linux", [Function("vectors", _VECTORS, 2 * PAGE)])
+    space.map(Level("normal", 1), *vectors.bounds, 0, vectors)
 
 
 def _flat_programs(machine: Machine) -> list[tuple[str, Path]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.limits import MIB, Limits
 
 PROGRAM = "aarch64-linux-gnu-c++filt"
 # For some symbols: the name of each that has another one in its source.
@@ -17,6 +18,8 @@ Demangle = Callable[[Iterable[str]], Mapping[str, str]]
 
 _MANGLED = re.compile(r"_(Z|R)[A-Za-z0-9_.$]+")
 _SECONDS = 60
+# A short symbol can stand for a name of gigabytes: each of its parts may be the one before it, twice.
+_LIMITS = Limits(address_space=256 * MIB, processes=64, file_size=64 * MIB, memory=512 * MIB)
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 _QUALIFIERS = re.compile(r"( const| volatile|&)+$")
 # What stands before the parameters of a function whose name has parentheses or spaces of its own.
@@ -33,7 +36,8 @@ def demangler(lab: Lab) -> Demangle:
             return {}
         with contextlib.suppress(WorldwiseError):
             text = "\n".join([*asked, ""])
-            said = lab.run([PROGRAM, "--no-verbose"], stdin=text, timeout=_SECONDS).stdout.split("\n")
+            ended = lab.run([PROGRAM, "--no-verbose"], stdin=text, timeout=_SECONDS, limits=_LIMITS)
+            said = ended.stdout.split("\n")
             if len(said) == len(asked) + 1:
                 return {one: name for one, name in zip(asked, said, strict=False) if name.strip() and name != one}
         return {}

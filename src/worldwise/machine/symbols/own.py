@@ -8,8 +8,8 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries.own_code import Mapped
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.symbols.inlined import addr2line
-from worldwise.machine.symbols.machine import Programs, debug_symbols, map_kernel
+from worldwise.machine.symbols.inlined import ARM_PROGRAM, PROGRAM, addr2line
+from worldwise.machine.symbols.machine import Programs, debug_symbols, map_kernel, map_vectors
 from worldwise.machine.symbols.mangled import demangler
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
@@ -20,17 +20,23 @@ LAUNCHER = "launch"
 OWN_PROCESS = "(own)"
 
 
-def own_programs(emulator: Emulator, images: ImageStore, files: Mapping[str, bytes], said: Path) -> Programs:
+def own_programs(
+    emulator: Emulator, images: ImageStore, files: Mapping[str, bytes], said: Path, is_armv7: bool
+) -> Programs:
     """The tables of what the program executes, from its files; `said` is what a machine with that kernel says."""
     debug = images.get(debug_symbols()).directory
-    lab = emulator.lab
-    return Programs(said, files, debug, lab.cache / "symbols", addr2line(lab), demangler(lab))
+    lab, tool = emulator.lab, ARM_PROGRAM if is_armv7 else PROGRAM
+    return Programs(said, files, debug, lab.cache / "symbols", addr2line(lab, tool), demangler(lab))
 
 
-def own_space(machine: Machine, programs: Programs, mapped: Sequence[Mapped], process: str) -> AddressSpace:
+def own_space(
+    machine: Machine, programs: Programs, mapped: Sequence[Mapped], process: str, is_armv7: bool
+) -> AddressSpace:
     """The symbols of the kernel, of what starts the program, and of the program as it is mapped."""
     space = AddressSpace()
     map_kernel(space, programs.said)
+    if is_armv7:
+        map_vectors(space)
     map_program(space, machine, programs, mapped, process)
     return space
 

@@ -27,7 +27,7 @@ from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
-from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
 from worldwise.machine.symbols.own import OWN_PROCESS, map_program, own_programs, own_space
@@ -41,8 +41,8 @@ from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
 from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
-from worldwise.targets.linux import PLAIN
-from worldwise.targets.own_code import LINUX, tee_base
+from worldwise.targets import own_armv7
+from worldwise.targets.own_code import is_armv7, linux_of, tee_base
 
 if TYPE_CHECKING:
     from worldwise.run.code.firmware import FirmwareCounter
@@ -102,7 +102,7 @@ def said_by(emulator: Emulator, images: ImageStore, machine: Machine) -> Path:
     """What a machine with the same kernel says of itself."""
     if is_tee(machine):
         return machine_symbols(emulator, tee_base(images))
-    return machine_symbols(emulator, PLAIN[LINUX].speaking(machine, images))
+    return machine_symbols(emulator, linux_of(machine).speaking(machine, images))
 
 
 def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[Life, list[Mapped]]:
@@ -189,9 +189,9 @@ class Counter:
         said = said_by(self.emulator, self.images, machine)
         archive = machine.files[own_code.ARCHIVE]
         content = initramfs_files(archive) | {"[vdso]": (archive.parent / VDSO).read_bytes()}
-        programs = own_programs(self.emulator, self.images, content, said)
+        programs = own_programs(self.emulator, self.images, content, said, is_armv7(machine))
         if not is_tee(machine):
-            return own_space(machine, programs, mapped, OWN_PROCESS)
+            return own_space(machine, programs, mapped, OWN_PROCESS, is_armv7(machine))
         # The machine says what it has itself; TAs are found where they ran.
         named = replace(tee_base(self.images), symbols={n: p for n, p in machine.symbols.items() if n != "launcher"})
         space = address_space(self.emulator, named, self.images)
@@ -224,7 +224,8 @@ class Counter:
             return _done[key]
         space = self.space(machine, mapped)
         ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
-        plugin = self.images.get(plugin_recipe())
+        flat = is_armv7(machine)
+        plugin = self.images.get(flat_plugin() if flat else plugin_recipe())
         tables = list((cores or {}).values())
         calls = own_code.functions_in(addresses)
         arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
@@ -236,7 +237,11 @@ class Counter:
         def make(work: Path) -> Path:
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
-            made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
+            if flat:
+                file, given = plugin.file("flat.so"), tuple(labels)
+                made: Plugin = FlatPlugin(file, arguments, functions, calls=calls, labels=given)
+            else:
+                made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
@@ -278,6 +283,11 @@ class Counter:
             self.notify(f"the same in a second run, without the plugin, in {ended.wall_seconds:.1f} s")
 
     def _arguments(self, machine: Machine, entry: int) -> dict[str, str]:
+        if is_armv7(machine):
+            started = machine.symbols["launcher"]
+            begin, end = (symbol_address(started, name) & ~1 for name in (own_armv7.BEGINS, own_armv7.ENDS))
+            found = {"mode": "stack", "begin": f"{begin:#x}", "end": f"{end:#x}", "entry": f"{entry:#x}"}
+            return found | {"kernel": f"{own_armv7.KERNEL:#x}"}
         said = said_by(self.emulator, self.images, machine) / "kallsyms"
         lines = said.read_text(encoding="ascii").splitlines()
         (switch,) = [line.split()[0] for line in lines if line.endswith(" cpu_switch_to")]
@@ -352,6 +362,11 @@ def counted_of(
     labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
         return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels, cores)
+    if cores and manifest.architecture == own_code.ARMV7:
+        raise WorldwiseError(
+            f"own/{code.name}: a program for 32-bit Arm is not predicted yet.",
+            "build it for AArch64 too, and predict that one",
+        )
     return counter.count(
         machine,
         manifest.mapped,

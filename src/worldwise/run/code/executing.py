@@ -19,7 +19,7 @@ from worldwise.machine.machine import RECORDS
 from worldwise.records.models import Failure
 from worldwise.records.parse import read_records
 from worldwise.run.code.counting import LAUNCHED, OUTPUT, STARTED, Life, lives_of
-from worldwise.run.code.order import Wanted, pack, write_order
+from worldwise.run.code.order import Wanted, architecture_of, pack, write_order
 from worldwise.targets.own_code import machine_of
 
 _EXEC, _ERRORS = "exec", "errors"
@@ -61,9 +61,10 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         work, left = Path(temporary, "code"), Path(temporary, "left")
         work.mkdir()
         left.mkdir()
-        pack(wanted, images, work)
+        content = pack(wanted, images, work)
         write_order(work, _EXEC, wanted, 1)
-        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC)
+        architecture = architecture_of(content, wanted)
+        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
         said = left / STARTED if (left / STARTED).exists() else left / RECORDS

@@ -18,6 +18,8 @@ _MOST_ELF = 64 * 2**20
 # Where QEMU's machines have their code, by its first address.
 _MACHINE_AT = ((0x0800_0000, "olimex-stm32-h405"), (0, "mps2-an386"))
 _EXECUTABLE = 1
+# A static program of Linux for 32-bit Arm lies from there on, and below what firmware has.
+_LINUX_AT = range(0x10000, 0x800_0000)
 # What builds outside: worldwise measures what it left.
 _BUILDS = {
     "Cargo.toml": "cargo build --release --target aarch64-unknown-linux-gnu",
@@ -115,20 +117,21 @@ def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
     relative = str(path.relative_to(folder))
     try:
         content = files.read_bytes(path, _MOST_ELF, folder)
-        (kind, processor, start, *_), segments = ask(content, ("program",), ("segments",), what=relative)
+        (kind, processor, start, loader, *_), segments = ask(content, ("program",), ("segments",), what=relative)
     except (OSError, WorldwiseError):
         return None
     name = case_name(path.stem)
     while name in named:
         name += "-2"
-    if processor == "EM_AARCH64" and kind in ("ET_EXEC", "ET_DYN"):
+    least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+    is_linux = processor == "EM_AARCH64" or (processor == "EM_ARM" and (loader or least in _LINUX_AT))
+    if is_linux and kind in ("ET_EXEC", "ET_DYN"):
         return Found(
             name,
             [toml_line("program", relative), '# regions = ["crypto_sign"] # functions; without, the whole program'],
-            "A program of Linux for AArch64, as it lies here; with `build` worldwise builds it itself.",
+            "A program of Linux, as it lies here; with `build` worldwise builds it itself, for AArch64.",
         )
     if processor == "EM_ARM" and kind == "ET_EXEC" and start % 2:
-        least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
         machine = next(machine for begin, machine in _MACHINE_AT if least >= begin)
         lines = [toml_line("firmware", relative), toml_line("machine", machine)]
         return Found(

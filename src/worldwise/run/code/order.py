@@ -17,14 +17,17 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND, INPUTS, case_name
+from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
 from worldwise.machine.elfasking import ask
 from worldwise.run.code.application import Application
+from worldwise.targets import own_armv7
 from worldwise.targets import own_code as machines
 from worldwise.targets.own_code import TA_ELF, TA_UUID
 
 # Where the program lies, and is started, on the measured machine; and where the loader looks for libraries.
-ROOM, LIBRARY_ROOM, LOADER = "work", "lib", "ld-linux-aarch64.so.1"
+ROOM, LIBRARY_ROOM = "work", "lib"
+_LOADERS = {ARMV8: "ld-linux-aarch64.so.1", ARMV7: "ld-linux-armhf.so.3"}
+_PROCESSORS = {"EM_AARCH64": ARMV8, "EM_ARM": ARMV7}
 DEFAULT_LIVES, MOST_LIVES = 5, 100
 _MOST_BYTES = 256 * 2**20
 _MOST_FILES, _MOST_ARGUMENTS, _MOST_ORDER = 200, 200, 60_000
@@ -136,16 +139,24 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     option = wanted.option
     program = wanted.application.client if wanted.application else _read(wanted.program, option)
     kind, processor, _, loader, _, folders = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
-    if processor != "EM_AARCH64" or kind not in ("ET_EXEC", "ET_DYN"):
+    architecture = _PROCESSORS.get(processor, "")
+    if not architecture or kind not in ("ET_EXEC", "ET_DYN") or (wanted.application and architecture != ARMV8):
         of = {"EM_ARM": "32-bit Arm", "EM_X86_64": "x86-64"}.get(processor, processor)
         raise WorldwiseError(
-            f"{option} {wanted.program} is no program for AArch64: {kind}, {of}.",
+            f"{option} {wanted.program} is no program for AArch64{'' if wanted.application else ' or Armv7'}: {kind}, "
+            f"{of}.",
             "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
         )
-    if loader and (loader.rpartition("/")[2] != LOADER or files.path_problem(loader.lstrip("/"))):
+    known = _LOADERS[architecture]
+    if loader and (loader.rpartition("/")[2] != known or files.path_problem(loader.lstrip("/"))):
         raise WorldwiseError(
-            f"{option} {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {LOADER}.",
+            f"{option} {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {known}.",
             "link the program statically",
+        )
+    if wanted.packages and architecture == ARMV7:
+        raise WorldwiseError(
+            "--package: for 32-bit Arm the lab has the C library and the compiler's own, and no package besides.",
+            "give the library's file: --library FILE",
         )
     content: dict[str, bytes] = {f"{ROOM}/{wanted.program.name}": program}
     if wanted.application:
@@ -159,7 +170,7 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     given = {path.name: _read(path, "--library") for path in wanted.libraries}
     if loader:
         room = next(filter(None, map(_room_of, folders)), LIBRARY_ROOM)
-        content |= _libraries(program, wanted, given, images, loader, room)
+        content |= _libraries(program, wanted, given, images, loader, room, architecture)
     size = sum(map(len, content.values()))
     if len(content) > _MOST_FILES + _MOST_LIBRARIES or size > _MOST_BYTES:
         raise WorldwiseError(
@@ -167,7 +178,8 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
             f"{_MOST_FILES}, and {_MOST_BYTES // 2**20} MiB.",
             "strip what is not executed, or measure a smaller input",
         )
-    (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *_loaders(content)}))
+    loaders = (name for name in content if name.endswith(known))
+    (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *loaders}))
     brought = [*((path.name, content[f"{ROOM}/{path.name}"]) for path in wanted.files)]
     brought += [("", content["input"])] if wanted.input else []
     text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(brought))
@@ -184,8 +196,10 @@ def write_order(work: Path, what: str, wanted: Wanted, lives: int) -> None:
     (work / what).write_bytes(b"".join(word.encode() + b"\0" for word in words))
 
 
-def _loaders(content: Iterable[str]) -> Iterable[str]:
-    return (name for name in content if name.endswith(LOADER))
+def architecture_of(content: Mapping[str, bytes], wanted: Wanted) -> Literal["armv8", "armv7"]:
+    """The architecture of the program among files that `pack` has made."""
+    processor = ask(content[f"{ROOM}/{wanted.program.name}"], ("program",), what=f"{wanted.program}")[0][1]
+    return "armv7" if _PROCESSORS[processor] == ARMV7 else "armv8"
 
 
 def _add(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
@@ -208,24 +222,32 @@ def _read(path: Path, option: str) -> bytes:
 
 
 def _libraries(
-    program: bytes, wanted: Wanted, given: Mapping[str, bytes], images: ImageStore, loader: str, room: str
+    program: bytes,
+    wanted: Wanted,
+    given: Mapping[str, bytes],
+    images: ImageStore,
+    loader: str,
+    room: str,
+    architecture: str,
 ) -> dict[str, bytes]:
     """The libraries that the program needs, and those that it was given, at their places; and the loader."""
-    packages = dict.fromkeys((*machines.LIBRARIES, *wanted.packages))
-    image = images.get(machines.libraries(list(packages)))
-    found: dict[str, bytes] = {loader.lstrip("/"): image.file(LOADER).read_bytes()}
+    packages = list(dict.fromkeys((*machines.LIBRARIES, *wanted.packages)))
+    recipe, has = machines.libraries(packages), f"the packages {', '.join(packages)} have it"
+    if architecture == ARMV7:
+        recipe, has = own_armv7.libraries(), "the lab's C library for 32-bit Arm has it"
+    image, known = images.get(recipe), _LOADERS[architecture]
+    found: dict[str, bytes] = {loader.lstrip("/"): image.file(known).read_bytes()}
     # What was given may be loaded by name, so it is there without being asked for.
     todo = [(name, wanted.program.name) for name in given]
     todo += _needs(program, wanted.program.name)
     while todo:
         name, needed_by = todo.pop()
         place = f"{room}/{name}"
-        if place in found or name == LOADER:
+        if place in found or name == known:
             continue
         if name not in given and (name not in image.files or files.name_problem(name)):
             raise WorldwiseError(
-                f"{files.quoted(needed_by)} needs the library {files.quoted(name)}, and neither --library nor the "
-                f"packages {', '.join(packages)} have it.",
+                f"{files.quoted(needed_by)} needs the library {files.quoted(name)}, and neither --library nor {has}.",
                 "--package NAME for another of the lab's packages, --library FILE for the file itself",
             )
         found[place] = given[name] if name in given else image.file(name).read_bytes()

@@ -28,7 +28,7 @@ from worldwise.run.code.naming import (
     matches,
     nearest_words,
 )
-from worldwise.run.code.order import ROOM, Wanted, pack
+from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
@@ -80,7 +80,8 @@ def prepare(
         content = pack(wanted, images, work)
         name, command = wanted.case_name, [wanted.guest_path, *wanted.arguments]
         notify(f"starting {wanted.guest_path} once, to see where it lies")
-        _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND), command)
+        architecture = architecture_of(content, wanted)
+        _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND, architecture), command)
         demangle = demangler(images.lab)
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
@@ -92,7 +93,7 @@ def prepare(
         chosen |= _named(as_functions(marks), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
-        machine = machine_of(images, wanted.kind, work, name, COUNT)
+        machine = machine_of(images, wanted.kind, work, name, COUNT, architecture)
         addresses = sorted({one.address for one in chosen.values()})
         labels = own_code.labels_of(addresses, marks)
         counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
@@ -104,6 +105,7 @@ def prepare(
             format=1,
             name=name,
             kind=wanted.kind,
+            architecture=architecture,
             command=command,
             lives=wanted.lives,
             entry=entry,
@@ -231,7 +233,8 @@ def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -
             segments, program = ask(content[image], ("segments",), ("program",), what=files.quoted(image))
             bias = _bias(segments, maps)
             if bias is not None:
-                return Function(ENTRY, image, program[2] + bias, frozenset((ENTRY,)))
+                # The lowest bit marks T32, whose instructions stand at even addresses as all others do.
+                return Function(ENTRY, image, (program[2] & ~1) + bias, frozenset((ENTRY,)))
     raise WorldwiseError(f"/{image} is not in its own memory as it ends", "does it become another program?")
 
 
@@ -303,7 +306,7 @@ def _entered(
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
     unentered: list[str] = []
-    notes: list[str] = []
+    notes: list[str] = _failed(counted, wanted)
     never: list[str] = []
     for name, region in _by_command(chosen, counted, addresses):
         calls, others = calls_of(counted.trace, addresses, region)
@@ -337,7 +340,19 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    raise _NoneEnteredError(unentered, bool(notes))
+    raise _NoneEnteredError(unentered, any("was called once" in note for note in notes))
+
+
+def _failed(counted: Counted, wanted: Wanted) -> list[str]:
+    """What a reader must know of a program that says that it failed."""
+    failed = [life.status for life in counted.lives if life.status]
+    if not failed:
+        return []
+    said = files.quoted(counted.output[-200:].decode("utf-8", "replace"), 300)
+    return [
+        f"{wanted.program.name} ended with status {failed[0]} in {len(failed)} of {len(counted.lives)} starts; the end "
+        f"of what it printed: {said or 'nothing'}"
+    ]
 
 
 def _by_command(

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Own programs for 32-bit Arm on the machine: as those for AArch64, followed by another plugin."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import own_codes
+from machines import note
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import Armv7Explainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries import own_code
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.gdbstub import GdbStub
+from worldwise.machine.machine import RECORDS
+from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
+from worldwise.run.code.counting import Counter, calls_of, counted_of, write_records
+from worldwise.run.code.executing import execute
+from worldwise.run.code.order import Wanted, pack
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.targets.own_code import machine_of
+
+COMPILER = "arm-linux-gnueabihf-gcc"
+FUNCTIONS = ("work", "climb", "jump", "last", "never")
+# The numbers of GDB, and the bit of an address that marks T32.
+SP, LINK, PC = 13, 14, 15
+T32 = 1
+LIVES = 3
+
+
+def ready_of(images: ImageStore, program: Path, *wanted: Sequence[str], lives: int = 2) -> Ready:
+    """A program, counted: its arguments, and the patterns of its regions."""
+    arguments, regions = (*wanted, (), ())[:2]
+    asked = Wanted(program, tuple(arguments), tuple(regions), lives)
+    return prepare(asked, images, Emulator(images.lab, note), note)
+
+
+@pytest.fixture(scope="module", params=["dynamic", "static", "A32"])
+def made(
+    request: pytest.FixtureRequest, lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Ready]:
+    """A program, counted by some of its functions."""
+    flags = {"dynamic": ("-mthumb",), "static": ("-mthumb", "-static"), "A32": ("-marm",)}[request.param]
+    folder = tmp_path_factory.mktemp("own")
+    program = own_codes.compiled(lab, folder, "several", own_codes.PROGRAM, *flags, compiler=COMPILER)
+    ready = ready_of(images, program, ("end",), FUNCTIONS, lives=LIVES)
+    assert ready.code.manifest.architecture == own_code.ARMV7
+    own_code.add(ready.code)
+    yield ready
+    own_code.remove(ready.code.name)
+
+
+def counts(ready: Ready, region: str) -> list[int]:
+    """The instructions of the calls of a region."""
+    manifest = ready.code.manifest
+    calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions[region])
+    return [one.instructions for one in calls]
+
+
+def explained(
+    ready: Ready, region: str, images: ImageStore, emulator: Emulator, folder: Path
+) -> tuple[Armv7Explainer, str]:
+    """The explainer of a region's case, and its place."""
+    manifest = ready.code.manifest
+    case = next(one for one in ready.cases if one.operation == region)
+    write_records(case, ready.code, ready.counted, folder / RECORDS)
+    machine = machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT, own_code.ARMV7)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(folder / RECORDS), case)
+    return Armv7Explainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS), case.id
+
+
+def test_each_call_of_a_function_is_a_region(made: Ready) -> None:
+    """As on AArch64: a recursion is one; what a longjmp leaves is none; exit() ends the last one."""
+    assert {name: len(counts(made, name)) for name in made.code.manifest.regions} == {
+        "climb": LIVES,
+        "jump": LIVES,
+        "last": LIVES,
+        "work": 3 * LIVES,
+    }
+    assert made.unentered == ["never"]
+    assert set(counts(made, "work")) == {counts(made, "work")[0]}
+    notes = " ".join(made.code.manifest.notes)
+    assert f"jump: {LIVES} calls did not return" in notes
+    assert "climb calls itself" in notes
+    assert "last never returned" in notes
+
+
+def test_the_sums_are_the_counter(made: Ready) -> None:
+    """Around each start the program that starts it reads the counter; the regions stand inside."""
+    trace, lives = made.counted.trace, made.counted.lives
+    outer = [one for one in trace.passes if not one.parent]
+    assert [(one.begin, one.end, one.instructions) for one in outer] == [
+        (life.begin, life.end, life.end - life.begin) for life in lives
+    ]
+    assert all(
+        any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent
+    )
+
+
+def test_single_steps_of_a_debugger_are_the_witness(
+    made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions."""
+    manifest = made.code.manifest
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT, own_code.ARMV7)
+    steps: list[int] = []
+
+    def steer(debugger: GdbStub) -> None:
+        debugger.run_to(manifest.regions["work"].address)
+        back, stack = debugger.register(LINK) & ~T32, debugger.register(SP)
+        number = 0
+        while (debugger.register(PC), debugger.register(SP)) != (back, stack):
+            debugger.step()
+            number += 1
+        steps.append(number)
+
+    # As the debugger steps, the machine is another: what is compared is the function alone.
+    (tmp_path / RECORDS).touch()
+    emulator.steered(machine, ("/bin/fetch",), tmp_path, None, steer)
+    assert steps == counts(made, "work")[:1]
+
+
+def test_explain_takes_it_apart(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """`work` has itself alone, and every pass adds up; of the whole start the kernel and the loader have a part."""
+    explainer, _ = explained(made, "work", images, emulator, tmp_path)
+    assert explainer.check() == len(made.counted.trace.passes)
+    explanation = explainer.explain(explainer.sample("call", "region"))
+    assert {(name.partition(".")[0], image): share.self for (name, image), share in explanation.functions.items()} == {
+        ("work", "several"): counts(made, "work")[1]
+    }
+    assert set(explanation.layers) == {"several"}
+    outer = next(one for one in made.counted.trace.passes if not one.parent)
+    whole = explainer.stacks(outer)
+    assert sum(whole.values()) == outer.instructions
+    images_of = {stack[-1].image for stack in whole}
+    assert {"linux", "several"} < images_of
+
+
+def test_a_case_of_it_is_not_predicted(made: Ready, images: ImageStore, emulator: Emulator) -> None:
+    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT, own_code.ARMV7)
+    with pytest.raises(WorldwiseError, match="32-bit Arm is not predicted yet"):
+        counted_of(made.code, Counter(emulator, images), machine, cores={"cortex-a7": ""})
+
+
+def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Stripped too: without symbols from its first instruction on."""
+    dynamic = own_codes.compiled(lab, tmp_path / "a", "whole", own_codes.PROGRAM, compiler=COMPILER)
+    whole = ready_of(images, dynamic)
+    assert list(whole.code.manifest.regions) == ["main"]
+    stripped = own_codes.compiled(lab, tmp_path / "b", "whole", own_codes.PROGRAM, "-static", "-s", compiler=COMPILER)
+    bare = ready_of(images, stripped)
+    assert list(bare.code.manifest.regions) == ["entry"]
+    assert counts(bare, "entry")[0] > 1000
+
+
+def test_what_a_forked_process_executes_is_in_the_region(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Its own calls of `work` are none, as it is another process; the region around it has all of it."""
+    program = own_codes.compiled(lab, tmp_path / "made", "forks", own_codes.FORKS, compiler=COMPILER)
+    ready = ready_of(images, program, (), ("work", "parent"))
+    assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "parent": 2}
+    assert counts(ready, "parent")[1] > 50 * counts(ready, "work")[1]
+    explainer, _ = explained(ready, "parent", images, emulator, tmp_path)
+    assert explainer.check() == len(ready.counted.trace.passes)
+    explanation = explainer.explain(explainer.sample("call", "region"))
+    assert explanation.instructions == counts(ready, "parent")[1]
+
+
+def test_a_signal_in_a_region_is_in_it(lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """Its handler too, and the stack is whole afterwards."""
+    program = own_codes.compiled(lab, tmp_path / "made", "signals", own_codes.SIGNALS, compiler=COMPILER)
+    ready = ready_of(images, program, (), ("work", "handle"))
+    assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "handle": 2}
+    assert counts(ready, "work")[1] > counts(ready, "handle")[1] > 20 * 3
+    explainer, _ = explained(ready, "work", images, emulator, tmp_path)
+    assert explainer.check() == len(ready.counted.trace.passes)
+
+
+def test_exec_counts_it(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """And gives its output and status; the count is the same twice."""
+    program = own_codes.compiled(lab, tmp_path, "several", own_codes.PROGRAM, compiler=COMPILER)
+    wanted = Wanted(program, ("end",), lives=2)
+    one, other = (execute(wanted, images, Emulator(lab, note)) for _ in range(2))
+    assert (one.status, one.output) == (0, b"61654 end\n")
+    assert one.instructions == other.instructions
+    assert one.instructions is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "regions", "said"),
+    [
+        (own_codes.CRASHES, (), "was ended by the signal SIGSEGV"),
+        (own_codes.THREADS, ("both",), "two threads of the program are in regions at the same time"),
+        (own_codes.PROGRAM, ("wrk",), "the nearest names: work"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    lab: Lab, images: ImageStore, tmp_path: Path, source: str, regions: tuple[str, ...], said: str
+) -> None:
+    program = own_codes.compiled(lab, tmp_path, "strange", source, "-pthread", compiler=COMPILER)
+    with pytest.raises(WorldwiseError) as caught:
+        ready_of(images, program, (), regions)
+    assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_what_the_lab_does_not_have_is_said(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Packages, another loader; and of an OP-TEE application the client must be for AArch64."""
+    program = own_codes.compiled(lab, tmp_path / "a", "plain", "int main(void) { return 0; }\n", compiler=COMPILER)
+    with pytest.raises(WorldwiseError, match="no package besides"):
+        pack(Wanted(program, packages=("libssl3t64",)), images, tmp_path)
+    flag = "-Wl,--dynamic-linker=/lib/ld-linux.so.3"
+    soft = own_codes.compiled(lab, tmp_path / "b", "soft", "int main(void) { return 0; }\n", flag, compiler=COMPILER)
+    with pytest.raises(WorldwiseError, match=r"the lab has glibc's ld-linux-armhf\.so\.3"):
+        pack(Wanted(soft), images, tmp_path)
