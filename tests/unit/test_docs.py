@@ -26,6 +26,7 @@ WITH_LINKS = [
 REFERENCES = {
     "example.md": "one printed report, whole, so that a figure can be looked up",
     "findings.md": "twelve findings below one table, each with its listing; a reader looks one up by its number",
+    "tried.md": "what was tried once, and where time went: a reader comes to one heading, from a link",
     "format.md": "every key of every file of a run; the guest's sources name this one page",
 }
 MOST_LINES = 300
