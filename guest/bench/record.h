@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records: one JSON object a line, written to a channel of their own. docs/format.md has the schema.
+ * Records: one JSON object a line, written to a channel of their own. docs/how/format.md has the schema.
  *
  * A record is opened, given its fields, and closed; the writer sees to commas, quotes and escapes, so that a line is
  * always whole, valid JSON. Lines reach the channel when they are closed: whatever happens next, they are kept.

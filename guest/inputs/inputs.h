@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the programs of Linux draw: bytes of HMAC_DRBG, whose seed the case gives in the environment. The same case has the
- * same keys, nonces and blinding in every build, in the same order: docs/nothing-moved.md.
+ * same keys, nonces and blinding in every build, in the same order: docs/how/repeat.md.
  */
 #ifndef WORLDWISE_INPUTS_INPUTS_H
 #define WORLDWISE_INPUTS_INPUTS_H

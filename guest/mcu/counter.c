@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core.h"
+
 #define SYST_CSR (*(volatile uint32_t *)0xE000E010u)
 #define SYST_RVR (*(volatile uint32_t *)0xE000E014u)
 #define SYST_CVR (*(volatile uint32_t *)0xE000E018u)
@@ -62,13 +64,13 @@ void counter_start(void)
 const char *counter_problem(struct counter_reading last)
 {
 	uint32_t control;
-#if !defined(__ARM_ARCH_6M__)
+#if CORE_HAS_MAINLINE
 	uint32_t base;
 	uint32_t faults;
 
 	__asm__ volatile("mrs %0, basepri\n\tmrs %1, faultmask" : "=r"(base), "=r"(faults));
 	last.masked |= base | faults;
-#endif /* !__ARM_ARCH_6M__ */
+#endif /* CORE_HAS_MAINLINE */
 	if (last.masked)
 		return "interrupts are disabled after the call: the counter's rounds were not counted";
 	if ((SYST_CSR & CSR_ALL) != CSR_ALL || SYST_RVR != round_ticks - 1)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "../portable/frame.h"
+#include "core.h"
 
 #define SYST_RVR (*(volatile uint32_t *)0xE000E014u)
 #define SYST_BITS 0x00FFFFFFu
@@ -22,10 +23,7 @@ const volatile uint32_t *cycles_source = &none;
 
 static bool start_dwt(void)
 {
-#if defined(__ARM_ARCH_6M__)
-	/* Its DWT has no cycle counter. */
-	return false;
-#else
+#if CORE_HAS_MAINLINE
 	uint32_t before;
 
 	/* The bit does not stay set where there is no DWT, whose registers must not be read then. */
@@ -40,7 +38,10 @@ static bool start_dwt(void)
 	DWT_CTRL |= DWT_CTRL_CYCCNTENA;
 	before = DWT_CYCCNT;
 	return DWT_CYCCNT != before;
-#endif /* __ARM_ARCH_6M__ */
+#else
+	/* Its DWT has no cycle counter. */
+	return false;
+#endif /* CORE_HAS_MAINLINE */
 }
 
 int cycles_counted(void)

@@ -14,6 +14,7 @@
 
 #include "../bench/record.h"
 #include "../bench/semihost.h"
+#include "core.h"
 
 extern uint32_t stack_top[];
 extern uint32_t handler_stack_top[];
@@ -71,10 +72,10 @@ __attribute__((section(".vectors"),
 
 __attribute__((noreturn, used)) static void begin(void)
 {
-#if defined(__ARM_FP)
+#if CORE_HAS_FLOAT
 	CPACR |= 0xFu << 20; /* the floating-point unit */
 	__asm__ volatile("dsb\n\tisb");
-#endif /* __ARM_FP */
+#endif /* CORE_HAS_FLOAT */
 	memcpy(data_begin, data_load, (size_t)(data_end - data_begin));
 	memset(bss_begin, 0, (size_t)(bss_end - bss_begin));
 	record_to(semihost_record);
@@ -121,7 +122,7 @@ __attribute__((noreturn, used)) static void fault(const uint32_t *frame, uint32_
 	uint32_t address = 0;
 	const char *kind = exception == 3 ? "hard fault" : "unexpected exception";
 
-#if !defined(__ARM_ARCH_6M__)
+#if CORE_HAS_MAINLINE
 	status = CFSR;
 	if (status & CFSR_BFAR_VALID)
 		address = BFAR;
@@ -133,7 +134,7 @@ __attribute__((noreturn, used)) static void fault(const uint32_t *frame, uint32_
 		kind = "memory fault";
 	else if (status)
 		kind = "usage fault";
-#endif /* !__ARM_ARCH_6M__ */
+#endif /* CORE_HAS_MAINLINE */
 	record_begin("fault");
 	/* The exception's own frame is pushed there first; a stack too full for that has lost where it happened. */
 	if (!in_stack(frame) || !in_stack(frame + 7)) {

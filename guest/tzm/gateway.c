@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../mcu/core.h"
 #include "../mcu/counter.h"
 #include "../ops/portable/ops.h"
 #include "../portable/frame.h"
@@ -121,9 +122,9 @@ static int back_float(void)
 	uint32_t seen = 0;
 
 	calls++;
-#if defined(__ARM_FP)
+#if CORE_HAS_FLOAT
 	__asm__ volatile("vmov %0, s16" : "=r"(seen));
-#endif /* __ARM_FP */
+#endif /* CORE_HAS_FLOAT */
 	return (int)seen;
 }
 

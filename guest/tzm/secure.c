@@ -10,6 +10,7 @@
 
 #include "../bench/record.h"
 #include "../bench/semihost.h"
+#include "../mcu/core.h"
 
 #if !defined(__ARM_FEATURE_CMSE) || __ARM_FEATURE_CMSE != 3
 #error "the secure program must be compiled with -mcmse"
@@ -90,10 +91,10 @@ int GATE gate_callback(called_back *function)
 
 int GATE gate_callback_float(called_back *function)
 {
-#if defined(__ARM_FP)
+#if CORE_HAS_FLOAT
 	/* From here on the secure state has a floating-point context, which the call back must not lose. */
 	__asm__ volatile("vmov.f32 s16, #1.0" ::: "s16");
-#endif /* __ARM_FP */
+#endif /* CORE_HAS_FLOAT */
 	return ((called_back *)cmse_nsfptr_create(function))();
 }
 

@@ -9,13 +9,14 @@
 #define EXIT_OPERATION "0x18"
 #define EXIT_REASON "0x20026" /* the application ended */
 
-#if defined(__ARM_ARCH_6M__)
-#define MARK_BEGIN ".inst.n 0xbfe0\n\t"
-#define MARK_END ".inst.n 0xbff0\n\t"
-#else
+/* Without Thumb-2 a core has no wide hints. */
+#if __ARM_ARCH_ISA_THUMB >= 2
 #define MARK_BEGIN ".inst.w 0xf3af8060\n\t"
 #define MARK_END ".inst.w 0xf3af8061\n\t"
-#endif /* __ARM_ARCH_6M__ */
+#else
+#define MARK_BEGIN ".inst.n 0xbfe0\n\t"
+#define MARK_END ".inst.n 0xbff0\n\t"
+#endif /* __ARM_ARCH_ISA_THUMB */
 
 __attribute__((naked, noinline)) uint32_t reset_cycles(void)
 {

@@ -156,7 +156,7 @@ static void clean(void)
 	service.expiry = expiry_open(-1, problem, sizeof(problem));
 	must(service.expiry != NULL, "no deadlines");
 	/* The policy's slots are others' now. */
-	POLICY_SMART.destroy(service.policy);
+	policy_destroy(service.policy);
 	service.policy = NULL;
 	set_keys();
 }

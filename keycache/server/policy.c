@@ -1,44 +1,96 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What the policies share: their memory, and their queues. */
 #include "policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool policy_links_grow(struct policy_links *links, uint32_t objects)
+static bool more_numbers(uint32_t **numbers, uint32_t from, uint32_t to)
 {
-	uint32_t *newer;
-	uint32_t *older;
+	uint32_t *more = realloc(*numbers, to * sizeof(*more));
 
-	if (objects <= links->objects)
-		return true;
-	newer = realloc(links->newer, objects * sizeof(*newer));
-	if (!newer)
+	if (!more)
 		return false;
-	links->newer = newer;
-	older = realloc(links->older, objects * sizeof(*older));
-	if (!older)
-		return false;
-	links->older = older;
-	for (uint32_t i = links->objects; i < objects; i++)
-		newer[i] = older[i] = POLICY_NOTHING;
-	links->objects = objects;
+	for (uint32_t i = from; i < to; i++)
+		more[i] = POLICY_NOTHING;
+	*numbers = more;
 	return true;
 }
 
-void policy_links_free(struct policy_links *links)
+static bool more_bytes(uint8_t **bytes, uint32_t from, uint32_t to)
 {
-	free(links->newer);
-	free(links->older);
-	*links = (struct policy_links){ 0 };
+	uint8_t *more = realloc(*bytes, to);
+
+	if (!more)
+		return false;
+	memset(more + from, 0, to - from);
+	*bytes = more;
+	return true;
 }
 
-struct policy_queue policy_queue_empty(void)
+static bool more_stamps(uint64_t **stamps, uint32_t from, uint32_t to)
 {
-	return (struct policy_queue){ .newest = POLICY_NOTHING, .oldest = POLICY_NOTHING };
+	uint64_t *more = realloc(*stamps, to * sizeof(*more));
+
+	if (!more)
+		return false;
+	memset(more + from, 0, (to - from) * sizeof(*more));
+	*stamps = more;
+	return true;
 }
 
-void policy_queue_push(struct policy_links *links, struct policy_queue *queue, uint32_t object)
+bool policy_grow(struct policy *policy, uint32_t objects)
 {
+	uint32_t had = policy->objects;
+
+	if (objects <= had)
+		return true;
+	if (!more_numbers(&policy->links.newer, had, objects) || !more_numbers(&policy->links.older, had, objects) ||
+	    !more_bytes(&policy->where, had, objects) || !more_bytes(&policy->uses, had, objects))
+		return false;
+	if (policy->kind->stamps && !more_stamps(&policy->stamps, had, objects))
+		return false;
+	policy->objects = objects;
+	return true;
+}
+
+void policy_destroy(struct policy *policy)
+{
+	if (!policy)
+		return;
+	free(policy->links.newer);
+	free(policy->links.older);
+	free(policy->where);
+	free(policy->uses);
+	free(policy->stamps);
+	free(policy);
+}
+
+struct policy *policy_create(const struct policy_kind *kind, uint32_t capacity, uint32_t objects)
+{
+	struct policy *policy = calloc(1, kind->size);
+
+	if (!policy)
+		return NULL;
+	policy->kind = kind;
+	policy->capacity = capacity;
+	for (int i = 0; i < POLICY_QUEUES; i++)
+		policy->queues[i] = (struct policy_queue){ .newest = POLICY_NOTHING, .oldest = POLICY_NOTHING };
+	if (!policy_grow(policy, objects)) {
+		policy_destroy(policy);
+		return NULL;
+	}
+	if (kind->begin)
+		kind->begin(policy);
+	return policy;
+}
+
+void policy_put(struct policy *policy, uint32_t object, uint8_t where)
+{
+	struct policy_links *links = &policy->links;
+	struct policy_queue *queue = &policy->queues[where];
+
+	policy->where[object] = where;
 	links->newer[object] = POLICY_NOTHING;
 	links->older[object] = queue->newest;
 	if (queue->newest != POLICY_NOTHING)
@@ -49,11 +101,14 @@ void policy_queue_push(struct policy_links *links, struct policy_queue *queue, u
 	queue->count++;
 }
 
-void policy_queue_take(struct policy_links *links, struct policy_queue *queue, uint32_t object)
+void policy_take(struct policy *policy, uint32_t object)
 {
+	struct policy_links *links = &policy->links;
+	struct policy_queue *queue = &policy->queues[policy->where[object]];
 	uint32_t newer = links->newer[object];
 	uint32_t older = links->older[object];
 
+	policy->where[object] = POLICY_OUT;
 	if (newer != POLICY_NOTHING)
 		links->older[newer] = older;
 	else
@@ -63,18 +118,4 @@ void policy_queue_take(struct policy_links *links, struct policy_queue *queue, u
 	else
 		queue->oldest = newer;
 	queue->count--;
-}
-
-bool policy_bytes_grow(uint8_t **bytes, uint32_t from, uint32_t to)
-{
-	uint8_t *more;
-
-	if (to <= from)
-		return true;
-	more = realloc(*bytes, to);
-	if (!more)
-		return false;
-	memset(more + from, 0, to - from);
-	*bytes = more;
-	return true;
 }

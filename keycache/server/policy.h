@@ -20,14 +20,43 @@ struct policy_choice {
 	uint32_t evict; /* take this one out first, or POLICY_NOTHING */
 };
 
-struct policy;
+/* Queues of objects as lists over arrays. An object is in one queue at most. */
+struct policy_links {
+	uint32_t *newer;
+	uint32_t *older;
+};
+
+struct policy_queue {
+	uint32_t newest;
+	uint32_t oldest;
+	uint32_t count;
+};
+
+#define POLICY_QUEUES 4
+/* The queue that is none: its objects are not kept. */
+#define POLICY_OUT 0
+
+struct policy_kind;
+
+/* What every policy has. A kind with more begins its own structure with this one. */
+struct policy {
+	const struct policy_kind *kind;
+	uint32_t capacity;
+	uint32_t objects; /* as many as the arrays below have room for */
+	struct policy_links links;
+	struct policy_queue queues[POLICY_QUEUES];
+	/* Of each object, 0 at first. */
+	uint8_t *where; /* its queue */
+	uint8_t *uses;
+	uint64_t *stamps; /* only if the kind asks for them */
+};
 
 struct policy_kind {
 	const char *name;
-	/* `objects`: how many there can be; grows by `grow`. NULL: no memory. */
-	struct policy *(*create)(uint32_t capacity, uint32_t objects);
-	void (*destroy)(struct policy *policy);
-	bool (*grow)(struct policy *policy, uint32_t objects);
+	size_t size; /* bytes of its own structure */
+	bool stamps;
+	/* Sets what else its structure has, which is zero; NULL: nothing. */
+	void (*begin)(struct policy *policy);
 	struct policy_choice (*use)(struct policy *policy, uint32_t object);
 	/* It is gone: deleted, or the TA did not take it. */
 	void (*forget)(struct policy *policy, uint32_t object);
@@ -38,26 +67,13 @@ extern const struct policy_kind policy_s3fifo;
 /* The one behind --policy smart; the table in README.md says why. */
 #define POLICY_SMART policy_s3fifo
 
-/* Queues of objects as lists over arrays, shared by the policies. An object is in one queue at most. */
-struct policy_links {
-	uint32_t *newer;
-	uint32_t *older;
-	uint32_t objects;
-};
+/* `objects`: how many there can be; grows by policy_grow(). NULL: no memory. */
+struct policy *policy_create(const struct policy_kind *kind, uint32_t capacity, uint32_t objects);
+void policy_destroy(struct policy *policy);
+bool policy_grow(struct policy *policy, uint32_t objects);
 
-struct policy_queue {
-	uint32_t newest;
-	uint32_t oldest;
-	uint32_t count;
-};
-
-bool policy_links_grow(struct policy_links *links, uint32_t objects);
-void policy_links_free(struct policy_links *links);
-struct policy_queue policy_queue_empty(void);
-void policy_queue_push(struct policy_links *links, struct policy_queue *queue, uint32_t object);
-void policy_queue_take(struct policy_links *links, struct policy_queue *queue, uint32_t object);
-
-/* A byte per object. */
-bool policy_bytes_grow(uint8_t **bytes, uint32_t from, uint32_t to);
+/* For the kinds: puts an object that is in no queue at the newest end of one; takes one out of its queue. */
+void policy_put(struct policy *policy, uint32_t object, uint8_t where);
+void policy_take(struct policy *policy, uint32_t object);
 
 #endif /* KEYCACHE_POLICY_H */

@@ -6,107 +6,62 @@
  * The ghost queue is a number per object: when it became a ghost, in a count of ghosts. It is one still if no more than a
  * main queue's worth came after it.
  */
-#include <stdlib.h>
-
 #include "policy.h"
 
-enum { OUT, SMALL, MAIN };
+enum { OUT = POLICY_OUT, SMALL, MAIN };
 #define MOST_USES 3
 
-struct policy {
-	uint32_t capacity;
+/* An object's stamp says when it became a ghost; 0: it never was one. */
+struct s3fifo {
+	struct policy policy;
 	uint32_t small_capacity;
-	struct policy_links links;
-	struct policy_queue small;
-	struct policy_queue main;
-	uint8_t *where;
-	uint8_t *uses;
-	uint64_t *ghost; /* 0: never was one */
 	uint64_t ghosts;
 };
 
-static bool grow(struct policy *policy, uint32_t objects)
+static struct s3fifo *of(struct policy *policy)
 {
-	uint32_t had = policy->links.objects;
-	uint64_t *ghost;
-
-	if (objects <= had)
-		return true;
-	ghost = realloc(policy->ghost, objects * sizeof(*ghost));
-	if (!ghost)
-		return false;
-	policy->ghost = ghost;
-	for (uint32_t i = had; i < objects; i++)
-		ghost[i] = 0;
-	return policy_bytes_grow(&policy->where, had, objects) && policy_bytes_grow(&policy->uses, had, objects) &&
-	       policy_links_grow(&policy->links, objects);
+	return (struct s3fifo *)policy;
 }
 
-static void destroy(struct policy *policy)
+static void begin(struct policy *policy)
 {
-	if (!policy)
-		return;
-	policy_links_free(&policy->links);
-	free(policy->where);
-	free(policy->uses);
-	free(policy->ghost);
-	free(policy);
-}
-
-static struct policy *create(uint32_t capacity, uint32_t objects)
-{
-	struct policy *policy = calloc(1, sizeof(*policy));
-
-	if (!policy)
-		return NULL;
-	policy->capacity = capacity;
-	policy->small_capacity = capacity / 10 ? capacity / 10 : 1;
-	policy->small = policy_queue_empty();
-	policy->main = policy_queue_empty();
-	if (!grow(policy, objects)) {
-		destroy(policy);
-		return NULL;
-	}
-	return policy;
-}
-
-static void put(struct policy *policy, uint32_t object, uint8_t where)
-{
-	policy->where[object] = where;
-	policy_queue_push(&policy->links, where == SMALL ? &policy->small : &policy->main, object);
+	of(policy)->small_capacity = policy->capacity / 10 ? policy->capacity / 10 : 1;
 }
 
 static void forget(struct policy *policy, uint32_t object)
 {
 	if (policy->where[object] == OUT)
 		return;
-	policy_queue_take(&policy->links, policy->where[object] == SMALL ? &policy->small : &policy->main, object);
-	policy->where[object] = OUT;
+	policy_take(policy, object);
 	policy->uses[object] = 0;
 }
 
 static uint32_t evict(struct policy *policy)
 {
+	struct policy_queue *small = &policy->queues[SMALL];
+	struct policy_queue *main = &policy->queues[MAIN];
+	uint32_t small_capacity = of(policy)->small_capacity;
+
 	for (;;) {
-		bool from_small = policy->small.count >= policy->small_capacity || !policy->main.count;
-		uint32_t object = from_small ? policy->small.oldest : policy->main.oldest;
+		bool from_small = small->count >= small_capacity || !main->count;
+		uint32_t object = from_small ? small->oldest : main->oldest;
 		uint8_t uses = policy->uses[object];
 
 		/* A small queue of one has nothing but the last arrival: there, one use is enough to stay. */
-		if (from_small && uses > (policy->small_capacity > 1)) {
+		if (from_small && uses > (small_capacity > 1)) {
 			forget(policy, object);
-			put(policy, object, MAIN);
+			policy_put(policy, object, MAIN);
 			continue;
 		}
 		if (!from_small && uses) {
 			forget(policy, object);
-			put(policy, object, MAIN);
+			policy_put(policy, object, MAIN);
 			policy->uses[object] = uses - 1;
 			continue;
 		}
 		forget(policy, object);
 		if (from_small)
-			policy->ghost[object] = ++policy->ghosts;
+			policy->stamps[object] = ++of(policy)->ghosts;
 		return object;
 	}
 }
@@ -123,13 +78,13 @@ static struct policy_choice use(struct policy *policy, uint32_t object)
 	}
 	if (!policy->capacity)
 		return choice;
-	ghost = policy->ghost[object] && policy->ghosts - policy->ghost[object] < policy->capacity;
-	policy->ghost[object] = 0;
-	if (policy->small.count + policy->main.count == policy->capacity)
+	ghost = policy->stamps[object] && of(policy)->ghosts - policy->stamps[object] < policy->capacity;
+	policy->stamps[object] = 0;
+	if (policy->queues[SMALL].count + policy->queues[MAIN].count == policy->capacity)
 		choice.evict = evict(policy);
 	choice.keep = true;
-	put(policy, object, ghost ? MAIN : SMALL);
+	policy_put(policy, object, ghost ? MAIN : SMALL);
 	return choice;
 }
 
-const struct policy_kind policy_s3fifo = { "s3-fifo", create, destroy, grow, use, forget };
+const struct policy_kind policy_s3fifo = { "s3-fifo", sizeof(struct s3fifo), true, begin, use, forget };

@@ -159,11 +159,11 @@ static struct policy *policy(struct service *service)
 	if (service->policy && service->policy_generation == service->tee.generation)
 		return service->policy;
 	if (service->policy)
-		POLICY_SMART.destroy(service->policy);
+		policy_destroy(service->policy);
 	service->policy = NULL;
 	if (tee_stats(&service->tee, &stats))
 		return NULL;
-	service->policy = POLICY_SMART.create(stats.capacity, objects);
+	service->policy = policy_create(&POLICY_SMART, stats.capacity, objects);
 	service->policy_objects = objects;
 	service->policy_generation = service->tee.generation;
 	return service->policy;
@@ -225,7 +225,7 @@ static void decide(struct service *service, struct use *use)
 	if (use->slot >= service->policy_objects) {
 		uint32_t objects = use->slot * 2;
 
-		if (!POLICY_SMART.grow(smart, objects))
+		if (!policy_grow(smart, objects))
 			return;
 		service->policy_objects = objects;
 	}
@@ -1140,7 +1140,7 @@ uint32_t service_flush(struct service *service)
 void service_end(struct service *service)
 {
 	if (service->policy)
-		POLICY_SMART.destroy(service->policy);
+		policy_destroy(service->policy);
 	service->policy = NULL;
 	audit_close(service->audit);
 	expiry_close(service->expiry);

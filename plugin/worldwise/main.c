@@ -5,7 +5,7 @@
  * Modes: `count` counts; `stack` keeps a shadow stack besides, through calls, exceptions, world switches, Linux's task
  * switches and OP-TEE's suspended threads. Outside regions neither does anything but look for marks.
  *
- * docs/explain.md explains the rules, docs/method.md the marks.
+ * docs/use/explain.md explains the rules, docs/how/method.md the marks.
  */
 #include <stdbool.h>
 #include <stdio.h>

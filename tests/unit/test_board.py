@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards, load_board, load_core, table_of
+from worldwise.libraries.boards import Core, boards, load_board, load_core, table_of
+from worldwise.libraries.cores import ARCHITECTURES, FEATURES, features_of
+from worldwise.libraries.portable import Feature
 from worldwise.targets.board import on_board
 
 GOOD = """\
@@ -96,6 +99,18 @@ def test_every_core_of_the_repository_loads() -> None:
         core = load_core(name)
         assert core.title.replace(" ", "-").replace("+", "plus").lower() == name
         assert f"-mcpu={name}" in core.flags
+
+
+def test_an_unknown_architecture_of_the_m_profile_is_refused() -> None:
+    """If this fails, a core whose features nobody knows gets a library that it cannot execute."""
+    core = {"title": "Cortex-M9", "flags": ["-mcpu=cortex-m9"]}
+    with pytest.raises(ValueError, match=r"'Armv9-M' is not known. Allowed of the M profile: Armv6-M, Armv7-M, "):
+        Core.model_validate(core | {"architecture": "Armv9-M"})
+    assert "dsp" not in (features_of("Armv8-M Mainline", ["-mcpu=cortex-m33+nodsp"]) or ())
+    assert load_core("cortex-a72").features is None
+    words = Path(paths.REPOSITORY / "docs/add/add-board.md").read_text(encoding="utf-8")
+    assert not [name for name in (*ARCHITECTURES, *FEATURES) if f"`{name}`" not in words]
+    assert set(FEATURES) == set(get_args(Feature))
 
 
 # What the published benchmark of elliptic curves names besides the two boards that it has figures of.

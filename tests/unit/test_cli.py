@@ -37,7 +37,7 @@ from worldwise.plan.selection import curve_names
 from worldwise.report.report import EXPORTERS
 from worldwise.run.rundir import Run
 
-cli_lab = importlib.import_module("worldwise.cli.lab")
+cli_lab = importlib.import_module("worldwise.cli.lab.root")
 cli_session = importlib.import_module("worldwise.cli.session")
 
 FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)

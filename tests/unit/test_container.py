@@ -18,7 +18,7 @@ import pytest
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli import container
+from worldwise.cli.lab import container
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.oci import Layer

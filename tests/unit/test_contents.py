@@ -242,7 +242,7 @@ def check(lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     """`worldwise lab check`: status and output."""
 
     def call() -> tuple[int, str]:
-        monkeypatch.setattr(importlib.import_module("worldwise.cli.lab"), "open_lab", lambda **_: lab)
+        monkeypatch.setattr(importlib.import_module("worldwise.cli.lab.root"), "open_lab", lambda **_: lab)
         answer = command_line.call(monkeypatch, capsys, "lab", "check")
         return answer.status, answer.out
 

@@ -25,7 +25,7 @@ from rich.console import Console
 from synthetic import make_suite, write_run
 from worldwise import cli
 from worldwise.base.errors import VanishedError, WorldwiseError
-from worldwise.cli.propose import propose
+from worldwise.cli.lab.propose import propose
 from worldwise.lab import asking, bundle, differing, drift
 from worldwise.lab import lab as lab_module
 from worldwise.lab.cache import survey
@@ -458,7 +458,7 @@ def test_a_proposal_measures_both_labs(archive: Archive, tmp_path: Path, monkeyp
             assert words[3:9] == ["--allow", "lab", "--allow", "images", "--allow", "worldwise"]
             Path(words[-1].partition("=")[2]).write_text("| it |\n")
 
-    monkeypatch.setattr("worldwise.cli.propose._call", call)
+    monkeypatch.setattr("worldwise.cli.lab.propose._call", call)
     archive.move_on(*kernel("6.12.57-1"))
     before = open_lab().digest
     assert propose(ROOTS["main"], tmp_path / "words.md", lambda new: new, "attestation")

@@ -13,6 +13,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.curve_table import MEASURABLE
 from worldwise.libraries.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
 from worldwise.plan.catalogue import BOARD_OPERATIONS, SPECS
+from worldwise.targets.portable_images import build_plan
 
 MANIFEST = """\
 name = "some-lib"
@@ -69,6 +70,32 @@ def test_an_adapter(tmp_path: Path) -> None:
     assert not library.runs_on("cortex-m3")
     anywhere = load_adapter(adapter(tmp_path, MANIFEST.replace('cores = ["cortex-m4"]', "frame_sha256 = true")))
     assert anywhere.runs_on("cortex-m3")
+
+
+def test_a_library_asks_a_core_for_what_it_has(tmp_path: Path) -> None:
+    """If this fails, a library must name each core that has what it needs."""
+    needs = 'cores = ["cortex-a9"]\nfeatures = ["mainline", "dsp"]'
+    library = load_adapter(adapter(tmp_path, MANIFEST.replace('cores = ["cortex-m4"]', needs)))
+    cores = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "cortex-a9", "cortex-a72")
+    assert [core for core in cores if library.runs_on(core)] == ["cortex-m4", "cortex-m33", "cortex-a9"]
+    wrong = MANIFEST.replace('cores = ["cortex-m4"]', 'features = ["thumb2"]')
+    with pytest.raises(WorldwiseError, match=r":19: needs\.features: 'thumb2' is not known. Allowed: mainline, dsp, "):
+        load_adapter(adapter(tmp_path, wrong))
+
+
+def test_a_build_differs_by_what_a_core_has_and_lacks(tmp_path: Path) -> None:
+    """If this fails, a library's settings for small cores are missing on one, or on the other profile's cores."""
+    parts = '[build.has.mainline]\nsources = ["wide.S"]\nwithout = ["some.c"]\n[build.lacks.dsp]\ndefines = ["SMALL"]\n'
+    build = load_adapter(adapter(tmp_path, MANIFEST.replace("[operations]", f"{parts}[operations]"))).manifest.build
+    found = {
+        core: build_plan(build, "secp256r1", core) for core in ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-a72")
+    }
+    assert {core: (plan["sources"], plan["defines"]) for core, plan in found.items()} == {
+        "cortex-m0": ([], ["SMALL"]),
+        "cortex-m3": (["wide.S"], ["SMALL"]),
+        "cortex-m4": (["wide.S"], []),
+        "cortex-a72": (["some.c"], []),
+    }
 
 
 @pytest.mark.parametrize(
@@ -261,7 +288,7 @@ def test_libraries_that_come_compiled_are_linked_in_full() -> None:
     packaged = {name: library.manifest for name, library in portables().items() if library.packaged}
     assert {"openssl", "libsodium", "nettle", "lib25519"} <= packaged.keys()
     for name, manifest in packaged.items():
-        parts = [manifest.build, *manifest.build.curve.values(), *manifest.build.core.values()]
+        parts = manifest.build.parts()
         assert manifest.build.archives, name
         assert not any(part.sources for part in parts), name
         assert not manifest.options, name

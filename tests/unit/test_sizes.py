@@ -11,13 +11,10 @@ SOURCE = paths.REPOSITORY / "src/worldwise"
 MOST_LINES = 500
 MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
-LONG = {
-    "base/files.py": 517,
-    "cli/lab.py": 570,
-}
+LONG: dict[str, int] = {}
 FULL = {
     "base": 20,
-    "cli": 29,
+    "cli": 26,
     "families/keycache": 17,
     "lab": 19,
     "libraries": 16,

@@ -43,7 +43,7 @@ uint64_t app_join(const TEEC_Value *value);
 /* The span that a TA returned in parameters 2 and 3. */
 struct bench_span app_span(const TEEC_Operation *op);
 
-/* Records one attempt of a campaign and how it went; `detail` may be empty. See the record `outcome` in docs/format.md. */
+/* Records one attempt of a campaign and how it went; `detail` may be empty. docs/how/format.md has the record, `outcome`. */
 void app_outcome(const char *what, const char *result, const char *detail);
 
 #endif /* WORLDWISE_APPS_APP_H */

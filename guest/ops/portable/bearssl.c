@@ -32,9 +32,7 @@ sources = [
   "src/hash/sha2*.c", "src/symcipher/aes_ct.c", "src/symcipher/aes_ct_ctr.c", "src/symcipher/aes_ct_enc.c",
   "src/codec/???32?e.c", "src/codec/???64be.c"
 ]
-[build.core.cortex-m0]
-defines = ["BR_ARMEL_CORTEXM_GCC=1", "BR_LOMUL=1"]
-[build.core.cortex-m3]
+[build.lacks.dsp]
 defines = ["BR_ARMEL_CORTEXM_GCC=1", "BR_LOMUL=1"]
 [operations]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
@@ -45,9 +43,9 @@ none = ["sha256", "sha512", "aes128", "aes256"]
 /*
  * BearSSL has each of its curves twice. Which one a core gets follows its documentation (config.h and the page on
  * constant-time multiplication): the code for words of 15 bits where a product of 64 bits is missing (M0) or takes a
- * time that depends on its operands (M3), with its assembly for these cores; the code for words of 31 bits elsewhere.
- * The unused one is compiled and left out by the linker. For P-256 it has code of its own, for P-384 its code for all
- * prime fields.
+ * time that depends on its operands (M3), so where the DSP extension is missing, with its assembly for these cores; the
+ * code for words of 31 bits elsewhere. The unused one is compiled and left out by the linker. For P-256 it has code of
+ * its own, for P-384 its code for all prime fields.
  *
  * The library's signatures are deterministic, and its verification and ECDH refuse points that are not on the curve.
  */

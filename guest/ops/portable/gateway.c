@@ -10,7 +10,7 @@ debian = "bearssl"
 [operations]
 none = ["gateway", "refused"]
 [needs]
-cores = ["cortex-m33", "cortex-m55"]
+features = ["mainline", "trustzone"]
 */
 /*
  * Only the text above is used, for the name: the programs are those of guest/tzm. They have nothing of the package either.

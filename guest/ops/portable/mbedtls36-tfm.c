@@ -22,7 +22,7 @@ defines = ['MBEDTLS_CONFIG_FILE="../configs/config-tfm.h"', "MBEDTLS_ENTROPY_HAR
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
 none = ["sha256"]
 [needs]
-cores = ["cortex-m33", "cortex-m55"]
+features = ["trustzone"]
 heap = 16384
 */
 /*

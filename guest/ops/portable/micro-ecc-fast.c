@@ -26,7 +26,7 @@ secp224r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256k1 = ["keygen", "sign", "verify", "ecdh"]
 [needs]
-cores = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"]
+features = ["mainline"]
 frame_sha256 = true
 */
 /* The calls are the same as in the default configuration. */

@@ -25,28 +25,7 @@ sources = [
 ]
 [build.curve.slh-dsa-shake-128f]
 sources = ["wolfssl-src/wolfcrypt/src/wc_slhdsa.c"]
-[build.core.cortex-m3]
-sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha256-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha512-asm.S"
-]
-defines = ["OPS_WOLFSSL_THUMB2"]
-[build.core.cortex-m4]
-sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha256-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha512-asm.S"
-]
-defines = ["OPS_WOLFSSL_THUMB2"]
-[build.core.cortex-m7]
-sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha256-asm.S",
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha512-asm.S"
-]
-defines = ["OPS_WOLFSSL_THUMB2"]
-[build.core.cortex-m33]
+[build.has.mainline]
 sources = [
   "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
   "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha256-asm.S",
@@ -79,7 +58,8 @@ slh-dsa-sha2-128f = ["keygen", "sign", "verify"]
 slh-dsa-shake-128f = ["keygen", "sign", "verify"]
 x25519-ml-kem-768 = ["keygen", "encaps", "decaps"]
 [needs]
-cores = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-a9", "cortex-a72"]
+cores = ["cortex-a9", "cortex-a72"]
+features = ["mainline"]
 # Of one call, rounded up to 256 bytes.
 [memory]
 ml-kem-512.keygen = { stack = 3776, heap = 3600 }

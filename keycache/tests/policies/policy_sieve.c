@@ -3,92 +3,67 @@
  * SIEVE (Zhang et al., NSDI 2024): one queue in order of arrival; a hand goes from the oldest to the newest, spares what was
  * used since it last came by, and takes out the first that was not. A hit only sets a mark.
  */
-#include <stdlib.h>
-
 #include "policies.h"
 
-enum { OUT, KEPT, USED };
+enum { OUT = POLICY_OUT, KEPT };
 
-struct policy {
-	uint32_t capacity;
+/* An object's uses are no more than a mark. */
+struct sieve {
+	struct policy policy;
 	uint32_t hand;
-	struct policy_links links;
-	struct policy_queue queue;
-	uint8_t *state;
 };
 
-static bool grow(struct policy *policy, uint32_t objects)
+static uint32_t *hand_of(struct policy *policy)
 {
-	return policy_bytes_grow(&policy->state, policy->links.objects, objects) &&
-	       policy_links_grow(&policy->links, objects);
+	return &((struct sieve *)policy)->hand;
 }
 
-static void destroy(struct policy *policy)
+static void begin(struct policy *policy)
 {
-	if (!policy)
-		return;
-	policy_links_free(&policy->links);
-	free(policy->state);
-	free(policy);
-}
-
-static struct policy *create(uint32_t capacity, uint32_t objects)
-{
-	struct policy *policy = calloc(1, sizeof(*policy));
-
-	if (!policy)
-		return NULL;
-	policy->capacity = capacity;
-	policy->hand = POLICY_NOTHING;
-	policy->queue = policy_queue_empty();
-	if (!grow(policy, objects)) {
-		destroy(policy);
-		return NULL;
-	}
-	return policy;
+	*hand_of(policy) = POLICY_NOTHING;
 }
 
 static void forget(struct policy *policy, uint32_t object)
 {
-	if (policy->state[object] == OUT)
+	if (policy->where[object] == OUT)
 		return;
-	if (policy->hand == object)
-		policy->hand = policy->links.newer[object];
-	policy->state[object] = OUT;
-	policy_queue_take(&policy->links, &policy->queue, object);
+	if (*hand_of(policy) == object)
+		*hand_of(policy) = policy->links.newer[object];
+	policy_take(policy, object);
 }
 
 static uint32_t evict(struct policy *policy)
 {
-	uint32_t at = policy->hand == POLICY_NOTHING ? policy->queue.oldest : policy->hand;
+	uint32_t oldest = policy->queues[KEPT].oldest;
+	uint32_t at = *hand_of(policy) == POLICY_NOTHING ? oldest : *hand_of(policy);
 
-	while (policy->state[at] == USED) {
-		policy->state[at] = KEPT;
+	while (policy->uses[at]) {
+		policy->uses[at] = 0;
 		at = policy->links.newer[at];
 		if (at == POLICY_NOTHING)
-			at = policy->queue.oldest;
+			at = oldest;
 	}
-	policy->hand = at;
+	*hand_of(policy) = at;
 	forget(policy, at);
 	return at;
 }
 
 static struct policy_choice use(struct policy *policy, uint32_t object)
 {
-	struct policy_choice choice = { .hit = policy->state[object] != OUT, .evict = POLICY_NOTHING };
+	struct policy_choice choice = { .hit = policy->where[object] != OUT, .evict = POLICY_NOTHING };
 
 	if (choice.hit) {
-		policy->state[object] = USED;
+		policy->uses[object] = 1;
 		return choice;
 	}
 	if (!policy->capacity)
 		return choice;
-	if (policy->queue.count == policy->capacity)
+	if (policy->queues[KEPT].count == policy->capacity)
 		choice.evict = evict(policy);
 	choice.keep = true;
-	policy->state[object] = KEPT;
-	policy_queue_push(&policy->links, &policy->queue, object);
+	policy->uses[object] = 0;
+	policy_put(policy, object, KEPT);
 	return choice;
 }
 
-const struct policy_kind policy_sieve = { "sieve", create, destroy, grow, use, forget };
+const struct policy_kind policy_sieve = { "sieve", sizeof(struct sieve), false, begin, use, forget };

@@ -7,83 +7,43 @@
  * The published sketch of frequencies is not needed: objects are small numbers, so that each has a counter of its own. All
  * are halved after ten capacities of uses: what was popular once does not stay for ever.
  */
-#include <stdlib.h>
-
 #include "policies.h"
 
-enum { OUT, WINDOW, PROBATION, PROTECTED, QUEUES };
+enum { OUT = POLICY_OUT, WINDOW, PROBATION, PROTECTED };
 #define MOST_USES 15
 #define SAMPLE 10
 
-struct policy {
-	uint32_t capacity;
-	uint32_t room[QUEUES];
-	struct policy_links links;
-	struct policy_queue queues[QUEUES];
-	uint8_t *where;
-	uint8_t *uses;
+struct tinylfu {
+	struct policy policy;
+	uint32_t window_room;
+	uint32_t protected_room;
 	uint64_t sampled;
 };
 
-static bool grow(struct policy *policy, uint32_t objects)
+static struct tinylfu *of(struct policy *policy)
 {
-	uint32_t had = policy->links.objects;
-
-	return policy_bytes_grow(&policy->where, had, objects) && policy_bytes_grow(&policy->uses, had, objects) &&
-	       policy_links_grow(&policy->links, objects);
+	return (struct tinylfu *)policy;
 }
 
-static void destroy(struct policy *policy)
+static void begin(struct policy *policy)
 {
-	if (!policy)
-		return;
-	policy_links_free(&policy->links);
-	free(policy->where);
-	free(policy->uses);
-	free(policy);
-}
-
-static struct policy *create(uint32_t capacity, uint32_t objects)
-{
-	struct policy *policy = calloc(1, sizeof(*policy));
+	uint32_t capacity = policy->capacity;
 	uint32_t window = capacity / 100 ? capacity / 100 : 1;
 
-	if (!policy)
-		return NULL;
-	policy->capacity = capacity;
-	policy->room[WINDOW] = window;
-	policy->room[PROTECTED] = capacity > window ? (uint32_t)((uint64_t)(capacity - window) * 4 / 5) : 0;
-	for (int i = 0; i < QUEUES; i++)
-		policy->queues[i] = policy_queue_empty();
-	if (!grow(policy, objects)) {
-		destroy(policy);
-		return NULL;
-	}
-	return policy;
-}
-
-static void take(struct policy *policy, uint32_t object)
-{
-	policy_queue_take(&policy->links, &policy->queues[policy->where[object]], object);
-	policy->where[object] = OUT;
-}
-
-static void put(struct policy *policy, uint32_t object, uint8_t where)
-{
-	policy->where[object] = where;
-	policy_queue_push(&policy->links, &policy->queues[where], object);
+	of(policy)->window_room = window;
+	of(policy)->protected_room = capacity > window ? (uint32_t)((uint64_t)(capacity - window) * 4 / 5) : 0;
 }
 
 static void move(struct policy *policy, uint32_t object, uint8_t where)
 {
-	take(policy, object);
-	put(policy, object, where);
+	policy_take(policy, object);
+	policy_put(policy, object, where);
 }
 
 static void forget(struct policy *policy, uint32_t object)
 {
 	if (policy->where[object] != OUT)
-		take(policy, object);
+		policy_take(policy, object);
 	/* The slot may be another's next time. */
 	policy->uses[object] = 0;
 }
@@ -92,10 +52,10 @@ static void count(struct policy *policy, uint32_t object)
 {
 	if (policy->uses[object] < MOST_USES)
 		policy->uses[object]++;
-	if (++policy->sampled < (uint64_t)policy->capacity * SAMPLE)
+	if (++of(policy)->sampled < (uint64_t)policy->capacity * SAMPLE)
 		return;
-	policy->sampled /= 2;
-	for (uint32_t i = 0; i < policy->links.objects; i++)
+	of(policy)->sampled /= 2;
+	for (uint32_t i = 0; i < policy->objects; i++)
 		policy->uses[i] /= 2;
 }
 
@@ -106,16 +66,16 @@ static uint32_t leave_window(struct policy *policy)
 	uint32_t main_count = policy->queues[PROBATION].count + policy->queues[PROTECTED].count;
 	uint32_t victim;
 
-	if (main_count < policy->capacity - policy->room[WINDOW]) {
+	if (main_count < policy->capacity - of(policy)->window_room) {
 		move(policy, candidate, PROBATION);
 		return POLICY_NOTHING;
 	}
 	victim = policy->queues[PROBATION].count ? policy->queues[PROBATION].oldest : policy->queues[PROTECTED].oldest;
 	if (victim == POLICY_NOTHING || policy->uses[candidate] <= policy->uses[victim]) {
-		take(policy, candidate);
+		policy_take(policy, candidate);
 		return candidate;
 	}
-	take(policy, victim);
+	policy_take(policy, victim);
 	move(policy, candidate, PROBATION);
 	return victim;
 }
@@ -132,20 +92,20 @@ static struct policy_choice use(struct policy *policy, uint32_t object)
 			move(policy, object, WINDOW);
 			return choice;
 		}
-		if (!policy->room[PROTECTED]) {
+		if (!of(policy)->protected_room) {
 			move(policy, object, PROBATION);
 			return choice;
 		}
 		move(policy, object, PROTECTED);
-		if (policy->queues[PROTECTED].count > policy->room[PROTECTED])
+		if (policy->queues[PROTECTED].count > of(policy)->protected_room)
 			move(policy, policy->queues[PROTECTED].oldest, PROBATION);
 		return choice;
 	}
-	if (policy->queues[WINDOW].count == policy->room[WINDOW])
+	if (policy->queues[WINDOW].count == of(policy)->window_room)
 		choice.evict = leave_window(policy);
 	choice.keep = true;
-	put(policy, object, WINDOW);
+	policy_put(policy, object, WINDOW);
 	return choice;
 }
 
-const struct policy_kind policy_tinylfu = { "w-tinylfu", create, destroy, grow, use, forget };
+const struct policy_kind policy_tinylfu = { "w-tinylfu", sizeof(struct tinylfu), false, begin, use, forget };

@@ -34,13 +34,13 @@ static const char *play(const struct policy_kind *kind, struct policy *policy, u
 const char *replay(const struct policy_kind *kind, const uint32_t *requests, uint32_t count, uint32_t clients,
 		   uint32_t capacity, uint32_t *hits)
 {
-	struct policy *policy = kind->create(capacity, clients);
+	struct policy *policy = policy_create(kind, capacity, clients);
 	uint8_t *kept = calloc(clients, 1);
 	const char *problem = "out of memory";
 
 	if (policy && kept)
 		problem = play(kind, policy, kept, requests, count, capacity, hits);
-	kind->destroy(policy);
+	policy_destroy(policy);
 	free(kept);
 	return problem;
 }

@@ -10,8 +10,6 @@ import errno
 import fcntl
 import hashlib
 import io
-import json
-import math
 import os
 import re
 import shutil
@@ -19,18 +17,11 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
 
 from worldwise.base.errors import WorldwiseError
 
 # The longest file name in bytes, on every file system that Linux commonly uses.
 MOST_NAME = 255
-# Values in a JSON file: lists, objects and what is in them. No manifest has more.
-MOST_VALUES = 300_000
-# Lists and objects in one another, and the digits of a number: far more than a manifest has. Both limits are our own:
-# those of Python and of its libraries differ from version to version, and so do their words.
-MOST_NESTED = 64
-MOST_DIGITS = 400
 # An error repeats at most so many characters of a stranger's text.
 MOST_QUOTED = 200
 
@@ -46,9 +37,6 @@ _KINDS = (
 )
 _PIECE = 1 << 20
 _NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-# Strings first: what is in them opens no list.
-_JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
-_SURROGATE = re.compile(rb"\\u[dD]")
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -270,71 +258,6 @@ def copy(source: Path, target: Path, most: int, within: Path | None = None) -> s
             digest.update(piece)
             file.write(piece)
     return digest.hexdigest()
-
-
-# --- JSON ---
-
-
-def parse_json(data: bytes) -> Any:
-    """The value that a JSON text describes, of at most MOST_VALUES values, nested at most MOST_NESTED deep.
-
-    Raises ValueError, with a message for a person, for what JSON forbids (NaN, a key twice) and for deep nesting.
-    """
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
-        raise ValueError(f"more than {MOST_VALUES:,} values")
-    require_shallow(data)
-    value = json.loads(
-        data,
-        parse_constant=_refuse_constant,
-        parse_int=_whole,
-        parse_float=_finite,
-        object_pairs_hook=_without_twins,
-    )
-    if _SURROGATE.search(data):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise ValueError("half a character: one code of a pair of surrogates stands alone") from None
-    return value
-
-
-def require_shallow(data: bytes) -> None:
-    """Raise ValueError, with a message for a person, for a JSON text that is nested more than MOST_NESTED deep."""
-    depth = 0
-    for mark in _JSON_MARK.finditer(data):
-        first = mark[0][0]
-        if first in b"[{":
-            depth += 1
-            if depth > MOST_NESTED:
-                raise ValueError(f"nested too deeply: more than {MOST_NESTED} lists and objects in one another")
-        elif first in b"]}":
-            depth -= 1
-
-
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"a number of more than {MOST_DIGITS} digits")
-    return int(text)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError("a number is too large")
-    return value
-
-
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key '{quoted(twin)}' stands there twice")
-    return found
 
 
 # --- writing and removing ---

@@ -76,7 +76,7 @@ _COMMANDS = {
         Listed(
             "lab",
             "Make, check and enter the pinned Debian root that all runs in",
-            "worldwise.cli.lab:lab",
+            "worldwise.cli.lab.commands:lab",
             first=True,
         ),
         Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"),

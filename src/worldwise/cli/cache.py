@@ -41,7 +41,7 @@ def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str
 def cache(context: click.Context, as_json: bool) -> None:
     """Show what in the cache takes how much, and what of it `worldwise cache clean` would remove.
 
-    docs/start/install.md says what goes when.
+    docs/start/first-run.md says what goes when.
     """
     if context.invoked_subcommand is not None:
         if as_json:

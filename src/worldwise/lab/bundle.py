@@ -19,6 +19,7 @@ from typing import IO
 from worldwise.base import archives, files
 from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.lab import oci
 from worldwise.lab.debian.artefact import KIND
 from worldwise.lab.debian.second import CRATES, PACKAGES
@@ -150,7 +151,7 @@ def _manifest(source: Path, first: archives.Member | None) -> set[str]:
     try:
         if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
             raise ValueError("another file is the first")
-        described = files.parse_json(b"".join(first.pieces()))
+        described = parse_json(b"".join(first.pieces()))
         if described["format"] != _FORMAT:
             raise ValueError(f"its format is not {_FORMAT}")
         return set(described["files"])

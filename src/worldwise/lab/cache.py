@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cache: what is in it, how much disk it takes, what this checkout still needs, and what can be removed.
 
-The tool knows its own files by their names and leaves all others in the cache's folder alone. docs/start/install.md has
-the rules for people.
+The tool knows its own files by their names and leaves all others in the cache's folder alone.
+docs/start/first-run.md has the rules for people.
 """
 
 import contextlib

@@ -22,6 +22,7 @@ from worldwise.base import files, paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.json_model import parse_json
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.lab import Lab
@@ -168,7 +169,7 @@ class Image:
         """
         path = self.file(name)
         try:
-            found = files.parse_json(files.read_bytes(path, MOST_MANIFEST, self.directory))
+            found = parse_json(files.read_bytes(path, MOST_MANIFEST, self.directory))
             for key in keys:
                 if isinstance(found.get("problem"), str):
                     raise DoesNotFitError(files.quoted(found["problem"], 1000))
@@ -271,7 +272,7 @@ class ImageStore:
 
     def _read(self, recipe: Recipe, digest: str, directory: Path) -> tuple[Image | None, str]:
         try:
-            manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
+            manifest = parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
             listed: dict[str, str] = manifest["files"]
             if manifest["digest"] != digest:
                 return None, f"{directory / MANIFEST} names another digest"

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab
 
@@ -55,7 +55,7 @@ def said_by_index(lines: Iterable[str]) -> dict[tuple[str, str], bool]:
     found: dict[tuple[str, str], bool] = {}
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            entry = files.parse_json(line.encode())
+            entry = parse_json(line.encode())
             found[str(entry["name"]), str(entry["vers"])] = bool(entry["yanked"])
     return found
 

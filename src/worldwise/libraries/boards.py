@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from worldwise.base import files, paths
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, StrictModel, Text, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
+from worldwise.libraries.cores import features_of
 from worldwise.libraries.fitting import Calibration, Fittable
 from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, hertz
 
@@ -46,6 +47,16 @@ class Core(Model):
     part: Annotated[int, Field(ge=0, le=0xFFF)] | None = None
     model: CoreModel | None = None
     calibration: Calibration | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> "Core":
+        features_of(self.architecture, self.flags)
+        return self
+
+    @property
+    def features(self) -> frozenset[str] | None:
+        """What a Cortex-M has, of `cores.FEATURES`; None if it is none."""
+        return features_of(self.architecture, self.flags)
 
 
 class FittableBoard(StrictModel):

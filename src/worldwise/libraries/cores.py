@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cores without a file in cores/: those of QEMU's machines, as implementation.toml names them."""
+"""What a Cortex-M has, by its architecture; the cores of QEMU's other machines, as implementation.toml names them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # The first is the default.
@@ -30,3 +30,35 @@ PLAIN_TARGETS: Mapping[str, str] = {name: machine.core for name, machine in PLAI
 
 # The core of the machine with OP-TEE, as implementation.toml names it.
 TEE_CORE = "cortex-a72"
+
+# What a library can ask of a Cortex-M, as implementation.toml names it, and in words. Whether there is a floating-point
+# unit follows from the compiler's flags, which can be a board's own: guest/mcu/core.h asks the compiler.
+FEATURES: Mapping[str, str] = {
+    "mainline": "Thumb-2",
+    "dsp": "the DSP extension",
+    "trustzone": "TrustZone",
+    "unaligned": "unaligned access",
+}
+# By architecture, as cores/*.toml write it. The compiler says the same of each core: tests/machine/test_cores.py.
+ARCHITECTURES: Mapping[str, frozenset[str]] = {
+    "Armv6-M": frozenset(),
+    "Armv7-M": frozenset({"mainline", "unaligned"}),
+    "Armv7E-M": frozenset({"mainline", "unaligned", "dsp"}),
+    "Armv8-M Baseline": frozenset({"trustzone"}),
+    "Armv8-M Mainline": frozenset({"mainline", "unaligned", "dsp", "trustzone"}),
+    "Armv8.1-M Mainline": frozenset({"mainline", "unaligned", "dsp", "trustzone"}),
+}
+
+
+def features_of(architecture: str, flags: Sequence[str]) -> frozenset[str] | None:
+    """What a core of an architecture has when it is compiled for with these flags; None if it is no Cortex-M.
+
+    Raises ValueError for an architecture of the M profile that is not known.
+    """
+    if architecture in ARCHITECTURES:
+        found = ARCHITECTURES[architecture]
+        # The one part that Armv8-M Mainline leaves to the maker of a chip and the compiler is told of.
+        return found - {"dsp"} if any("+nodsp" in flag for flag in flags) else found
+    if "-M" in architecture:
+        raise ValueError(f"'{architecture}' is not known. Allowed of the M profile: {', '.join(ARCHITECTURES)}")
+    return None

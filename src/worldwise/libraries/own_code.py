@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from worldwise.base import files
 from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import require_shallow
 from worldwise.base.toml_model import first_problem
 from worldwise.lab.image import check_files
 
@@ -227,7 +228,7 @@ def load(folder: Path, origin: Path | None = None) -> Code:
     path = folder / MANIFEST
     try:
         data = files.read_bytes(path, _MOST_MANIFEST, folder)
-        files.require_shallow(data)
+        require_shallow(data)
         manifest = CodeManifest.model_validate_json(data)
         names = sorted(one.name for one in folder.iterdir())
         listed = {name: files.sha256(folder / name, _MOST_FILE, folder)[1] for name in names}

@@ -67,8 +67,9 @@ def check_manifest(origin: Path, implementation: Portable) -> None:
                     f"{path}: {files.quoted(where)}: {error.message}",
                     f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}",
                 ) from error
-    for core, core_part in build.core.items():
-        _check_part(origin, implementation, core_part, f"build.core.{core}")
+    for kind, named_parts in (("core", build.core), ("has", build.has), ("lacks", build.lacks)):
+        for name, core_part in named_parts.items():
+            _check_part(origin, implementation, core_part, f"build.{kind}.{name}")
 
 
 def _check_part(origin: Path, implementation: Portable, part: portable.Part, where: str) -> None:

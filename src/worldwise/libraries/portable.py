@@ -20,6 +20,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
 from worldwise.libraries import curve_table
+from worldwise.libraries.boards import load_core
 from worldwise.libraries.unfit import undescribed
 
 # Every curve with a name here, in the order of the tables. Reports list a curve that no library has as missing.
@@ -88,6 +89,10 @@ Operation = Literal[
 ]
 
 
+Feature = Literal["mainline", "dsp", "trustzone", "unaligned"]
+"""What a Cortex-M can have: the keys of `cores.FEATURES`."""
+
+
 class Source(Model):
     """Where a library comes from: a crate, a locked Debian source package, its own folder, or compiled packages.
 
@@ -135,6 +140,7 @@ class CorePart(Part):
 class Build(Part):
     """How the library is compiled: for every program, with additions for one curve or core.
 
+    `has`, `lacks`: additions for every Cortex-M that has, or lacks, a feature.
     `archives`: static libraries of its packages, in link order.
     """
 
@@ -142,6 +148,19 @@ class Build(Part):
     archives: tuple[ArchiveName, ...] = ()
     curve: dict[Text, Part] = Field(default_factory=dict)
     core: dict[Text, CorePart] = Field(default_factory=dict)
+    has: dict[Feature, CorePart] = Field(default_factory=dict)
+    lacks: dict[Feature, CorePart] = Field(default_factory=dict)
+
+    def of_core(self, core: str) -> tuple[CorePart, ...]:
+        """What differs on a core: by what it has, by what it lacks, and by its name. Raises WorldwiseError."""
+        features = load_core(core).features
+        found = [part for name, part in self.has.items() if features is not None and name in features]
+        found += [part for name, part in self.lacks.items() if features is not None and name not in features]
+        return (*found, *([self.core[core]] if core in self.core else []))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that any program has of it."""
+        return (self, *self.curve.values(), *self.core.values(), *self.has.values(), *self.lacks.values())
 
 
 class Option(Model):
@@ -157,8 +176,21 @@ class Option(Model):
         return self
 
 
-class Needs(Model):
-    """What a library needs: certain cores (if none named, any), the frame's SHA-256, bytes of heap, or Linux.
+class CoreNeeds(Model):
+    """On which cores a library works: on those of these names and on every Cortex-M with all features, or on any."""
+
+    cores: tuple[Text, ...] = ()
+    features: tuple[Feature, ...] = ()
+
+    def met_by(self, core: str) -> bool:
+        """Whether it works on a core. Raises WorldwiseError if there is no such core."""
+        if not (self.cores or self.features) or core in self.cores:
+            return True
+        return bool(self.features) and set(self.features) <= (load_core(core).features or frozenset())
+
+
+class Needs(CoreNeeds):
+    """What a library needs besides: the frame's SHA-256, bytes of heap, or Linux.
 
     `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid but differ from RFC 8032's.
     `derived`: its ECDSA nonces are those of RFC 6979, and a report need not warn of the bench's random bytes.
@@ -166,7 +198,6 @@ class Needs(Model):
     Without `heap`, a program that allocates gets three quarters of the free RAM as heap, and the rest as stack.
     """
 
-    cores: tuple[Text, ...] = ()
     frame_sha256: bool = False
     linux: bool = False
     hedged: bool = False
@@ -310,7 +341,7 @@ class Portable:
 
     def runs_on(self, core: str) -> bool:
         """Whether it works on a core."""
-        return not self.manifest.needs.cores or core in self.manifest.needs.cores
+        return self.manifest.needs.met_by(core)
 
 
 def manifest_of(kind: type[Described], path: Path) -> Described:

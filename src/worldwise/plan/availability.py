@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What an implementation cannot do, and why: a library may lack a curve, or a core what the library needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from worldwise.libraries import boards, portable
-from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
+from worldwise.libraries.cores import FEATURES, PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.curve_table import CURVES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, PACKAGED_OPTIMISATION, Portable
@@ -127,10 +127,15 @@ def _core_problem(library: Portable, target: str) -> str:
     core = PLAIN_TARGETS.get(target) or (TEE_CORE if target in TEE_TARGETS else boards.boards()[target].core)
     if library.runs_on(core):
         return ""
-    titles = [_core_title(name) for name in library.manifest.needs.cores]
-    short = [titles[0], *(title.removeprefix("Cortex-") for title in titles[1:])]
-    listed = " and ".join(filter(None, (", ".join(short[:-1]), short[-1])))
-    return f"{library.name} is for {listed}"
+    needs = library.manifest.needs
+    titles = [_core_title(name) for name in needs.cores]
+    groups = [_listed([*titles[:1], *(title.removeprefix("Cortex-") for title in titles[1:])])] if titles else []
+    groups += [f"Cortex-M with {_listed([FEATURES[name] for name in needs.features])}"] if needs.features else []
+    return f"{library.name} is for {', and for '.join(groups)}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _core_title(name: str) -> str:

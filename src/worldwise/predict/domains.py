@@ -107,7 +107,6 @@ def by_of(case: str) -> By | None:
         known = name.startswith(("mbedtls", "libtomcrypt")) and not any(part in name for part in _PARTLY)
         return "compiled" if known else None
     build = library.manifest.build
-    every = [build, *build.curve.values(), *build.core.values()]
-    words = [word.lower() for part in every for word in (*part.sources, *part.defines)]
+    words = [word.lower() for part in build.parts() for word in (*part.sources, *part.defines)]
     mixed = any(word.endswith(".s") or "asm" in word for word in words)
     return None if library.packaged or build.archives or mixed else "compiled"

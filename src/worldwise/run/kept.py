@@ -14,6 +14,7 @@ from filelock import FileLock
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.json_model import parse_json
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.machine.machine import TRACE
@@ -78,7 +79,7 @@ def keep_trace(directory: Path, digest: str, models: bool) -> None:
 def is_whole(directory: Path, digest: str) -> bool:
     """Whether a kept trace is there, is that of this digest, and has not changed."""
     try:
-        manifest = files.parse_json(files.read_bytes(directory / TRACE_MANIFEST, MOST_MANIFEST, directory))
+        manifest = parse_json(files.read_bytes(directory / TRACE_MANIFEST, MOST_MANIFEST, directory))
         return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

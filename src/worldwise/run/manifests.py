@@ -21,6 +21,7 @@ from worldwise import __version__
 from worldwise.base import files
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.base.toml_model import first_problem
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case, Unavailable
@@ -332,7 +333,7 @@ def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> Cas
 def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
     """The manifest in a file's content; `path` is for errors. Raises WorldwiseError naming file and field."""
     try:
-        found = files.parse_json(data)
+        found = parse_json(data)
         if not isinstance(found, dict):
             raise ValueError("it is another value")
     except ValueError as error:

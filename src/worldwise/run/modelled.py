@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from worldwise.base import files
 from worldwise.base.files import file_sha256
+from worldwise.base.json_model import parse_json
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.records.predicted import MOST_BYTES, PredictedCase
@@ -34,7 +35,7 @@ class ModelStore:
         """What is at an address; None if there is nothing, or if it is damaged."""
         directory = self.directory / digest[:16]
         try:
-            manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
+            manifest = parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
             if manifest["digest"] != digest or check_files(directory, manifest["files"]):
                 return None
             found = _CASES.validate_json(files.read_bytes(directory / _FILE, MOST_BYTES, directory))

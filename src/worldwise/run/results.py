@@ -19,6 +19,7 @@ from typing import Any
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.lab.shared import Shared
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE
@@ -159,7 +160,7 @@ def _found(directory: Path, digest: str) -> tuple[Result | None, str]:
 def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
     """The result in a folder, and what is wrong with it. Both are empty if the folder has another address's result."""
     path = directory / _MANIFEST
-    manifest: Mapping[str, Any] = files.parse_json(files.read_bytes(path, MOST_MANIFEST, directory.parent))
+    manifest: Mapping[str, Any] = parse_json(files.read_bytes(path, MOST_MANIFEST, directory.parent))
     if manifest["digest"] != digest:
         return None, ""
     listed: Mapping[str, str] = manifest["files"]

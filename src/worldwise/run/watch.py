@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -274,7 +275,7 @@ def traced_records(cache: Path) -> frozenset[str]:
     found = set()
     for path in sorted((cache / "traces").glob(f"[!.]*/{TRACE_MANIFEST}")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            manifest = files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))
+            manifest = parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))
             if not manifest.get("models"):
                 found.add(str(manifest["files"][RECORDS]))
     return frozenset(found)

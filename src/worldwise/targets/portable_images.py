@@ -83,9 +83,9 @@ def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any
 
 def build_plan(build: Build, curve: str, core: str) -> dict[str, list[str]]:
     """What is compiled of a library for one curve, or another name in `build.curve`, on one core."""
-    of_core = build.core.get(core)
-    parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
-    without = of_core.without if of_core else ()
+    of_core = build.of_core(core)
+    parts = [build, *([build.curve[curve]] if curve in build.curve else []), *of_core]
+    without = {one for part in of_core for one in part.without}
     return {
         "sources": [one for part in parts for one in part.sources if one not in without],
         "include": [one for part in parts for one in part.include],

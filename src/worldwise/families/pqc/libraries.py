@@ -13,7 +13,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model
 from worldwise.families.pqc.schemes import SCHEMES
-from worldwise.libraries.portable import Build, Source, Text, manifest_of
+from worldwise.libraries.portable import Build, CoreNeeds, Source, Text, manifest_of
 
 FOLDER = paths.GUEST / "ops" / "pqc"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.c")))
@@ -27,12 +27,6 @@ class Peak(Model):
 
     stack: Memory
     heap: Memory
-
-
-class Needs(Model):
-    """What a library needs: certain cores (if none named, any)."""
-
-    cores: tuple[Text, ...] = ()
 
 
 class Manifest(Model):
@@ -50,7 +44,7 @@ class Manifest(Model):
     source: Source
     build: Build
     operations: dict[Text, tuple[Operation, ...]]
-    needs: Needs = Needs()
+    needs: CoreNeeds = CoreNeeds()
     memory: dict[Text, dict[Operation, Peak]] = Field(default_factory=dict)
 
     @field_validator("operations")

@@ -71,7 +71,7 @@ def _reason(operation: str) -> Reason:
             return f"{implementation} has no post-quantum scheme"
         library = libraries()[implementation]
         core = _ROOMY.get(target) or boards.boards()[target].core
-        if library.manifest.needs.cores and core not in library.manifest.needs.cores:
+        if not library.manifest.needs.met_by(core):
             return f"{implementation} is not for {core}"
         scheme = given.get("scheme")
         if scheme is None:

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.json_model import parse_json
 from worldwise.lab.debian.web import Server
 
 KIND = "application/vnd.worldwise.lab.v1"
@@ -72,7 +73,7 @@ class Artefact:
         if found != self._digest:
             return frozenset(), f"its manifest has another SHA-256: {found}"
         try:
-            layers = files.parse_json(text)["layers"]
+            layers = parse_json(text)["layers"]
             return frozenset(str(layer["digest"]).removeprefix("sha256:") for layer in layers), ""
         except (ValueError, KeyError, TypeError) as error:
             return frozenset(), f"its manifest cannot be read: {files.quoted(str(error))}"
@@ -97,7 +98,7 @@ class Artefact:
         if why := self.server.fetch(f"{realm}?{query}", path, _MOST_TOKEN):
             return f"no token: {why}"
         try:
-            answer = files.parse_json(path.read_bytes())
+            answer = parse_json(path.read_bytes())
             token = str(answer.get("token") or answer["access_token"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return "no token: its answer cannot be read"

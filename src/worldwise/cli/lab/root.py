@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise lab build`, `drift`, `status`, `check` and `enter`: a root, made and used."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import click
+
+from worldwise.base import outgoing, paths
+from worldwise.base.disk import directory_size, space_text
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.columns import echo_line
+from worldwise.cli.lab.group import lab, listing_roots, root_argument
+from worldwise.cli.options import locked_option, setting
+from worldwise.lab import differing
+from worldwise.lab import drift as drifting
+from worldwise.lab.debian.lock import File, differences, load_lock
+from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
+from worldwise.lab.lab import Lab, labs_in, open_lab
+from worldwise.lab.roots import MAIN, RECIPE, ROOTS
+from worldwise.lab.sandbox.identity import Confinement, confinement
+from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.network import Bind
+
+
+@listing_roots
+@root_argument
+@click.option("--all", "everything", is_flag=True, help="Also download now what is otherwise downloaded on first use.")
+@click.option(
+    "--from",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Download from sources of this kind alone: the mirrors, the archive of snapshots, second sources; can be "
+    "given again.",
+)
+@locked_option
+@click.pass_context
+def build(context: click.Context, name: str, everything: bool, kinds: tuple[str, ...]) -> None:
+    """Download the packages of the lab, or of the root NAME, and make it if it is missing.
+
+    What the measured machines and their firmware are made of is downloaded when it is first used.
+
+    \b
+      worldwise lab build
+      worldwise lab build --all
+      worldwise lab build --all --from snapshots --locked
+    """
+    if kinds:
+        setting(FROM_VARIABLE, " ".join(kinds), context)
+    place = open_lab(name=name)
+    built = place.ensure()
+    if everything:
+        place.fetch()
+    if not built:
+        outgoing.echo(f"{place.title} ({place.digest[:12]}) is up to date")
+    # A lab that cannot be entered is of no use: this raises an error that says why.
+    place.run(["true"])
+
+
+@listing_roots
+@root_argument
+@click.option("--undo", is_flag=True, help="Go back to the lock: what is made next is the lab that it describes.")
+def drift(name: str, undo: bool) -> None:
+    """Say what the lab has in place of what its lock names.
+
+    A lab differs from its lock if files of the lock were gone from every source when it was made; --undo goes back to
+    the lock. Exit status 1 if the lab differs.
+
+    \b
+      worldwise lab drift
+      worldwise lab drift --undo
+    """
+    lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
+    title = "the lab" if name == MAIN else f"the root {name}"
+    if undo:
+        there = drifting.forget(cache, lock)
+        outgoing.echo(f"{title} is that of the lock again" if there else f"{title} does not differ from the lock")
+        return
+    new = drifting.kept(cache, lock)
+    if new is None:
+        outgoing.echo(f"{title} does not differ from the lock")
+        return
+    for package, before, after in differences(lock, new):
+        outgoing.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
+    outgoing.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
+    outgoing.echo(differing.whole(differing.changes(lock, new)))
+    sys.exit(1)
+
+
+@lab.command()
+def status() -> None:
+    """Show what is built and downloaded, and its size. Exit status 1 if the lab is not usable.
+
+    \b
+      worldwise lab status
+    """
+    places = {name: open_lab(name=name) for name in ROOTS}
+    place = places[MAIN]
+    problem = place.problem()
+    rows: list[tuple[str, str]] = []
+    rows.append(("lab", f"{place.digest[:12]}"))
+    rows.append(("SHA-256", place.digest))
+    rows.append(("state", problem or "built"))
+    if place.differing:
+        rows.append(("lock", differing.sentence(place.differing)))
+    rows.append(("directory", str(place.directory)))
+    if not problem:
+        rows.append(("size", space_text(directory_size(place.root))))
+    groups: list[tuple[str, Iterable[File]]] = [
+        ("packages of the lab", place.lock.lab),
+        ("packages of the target", place.lock.target),
+        ("source files", [file for source in place.lock.sources for file in source.files]),
+    ]
+    rows += [(name, _downloaded(place, files)) for name, files in groups]
+    for name, other in places.items():
+        if name != MAIN:
+            state = other.problem() or f"built, {space_text(directory_size(other.root))}"
+            rows.append((f"root {name}", f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}"))
+    known = {place.directory for place in places.values()}
+    if others := [path for path in labs_in(place.cache) if path not in known]:
+        size = space_text(sum(map(directory_size, others)))
+        rows.append(("other labs", f"{len(others)}, {size}: `lab clean` removes them"))
+    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` says of what"))
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        echo_line(f"{name:<{width}}  ", value)
+    if problem:
+        sys.exit(1)
+
+
+def _downloaded(place: Lab, files: Iterable[File]) -> str:
+    every = list(files)
+    there = sum(place.store.has(file) for file in every)
+    return f"{there} of {len(every)} files downloaded ({space_text(sum(file.size for file in every))} in all)"
+
+
+@listing_roots
+@root_argument
+def check(name: str) -> None:
+    """Hash every file of the lab and compare with what was made. Exit status 1 if one differs.
+
+    Every start does a part of it. What is found damaged is made anew by the next command that needs it.
+
+    \b
+      worldwise lab check
+    """
+    place = open_lab(name=name)
+    place.require()
+    if not place.contents.listed and (problem := place.list_contents()):
+        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
+    with outgoing.console(stderr=True).status("hashing") as shown:
+        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
+    for problem in found.problems:
+        outgoing.echo(problem)
+    verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
+    outgoing.echo(
+        f"{place.title} ({place.digest[:12]}): {found.files:,} files with {found.size:,} bytes, {found.links:,} links, "
+        f"{found.seconds:.1f} s: {verdict}"
+    )
+    if found.problems:
+        sys.exit(1)
+
+
+# What stands behind the program is the program's own, whatever it looks like.
+@lab.command(context_settings={"allow_interspersed_args": False})
+@click.option("--network", is_flag=True, help="Let the lab see the network.")
+@click.option(
+    "--root",
+    "name",
+    default=MAIN,
+    type=click.Choice(list(ROOTS)),
+    metavar="NAME",
+    help="Use this root instead of the lab: `worldwise lab build --help` lists them.",
+)
+@click.option(
+    "--lend",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Let the program see only DIR, the current directory (.) or a folder in it, and own its files while it runs.",
+)
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED)
+def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, ...]) -> None:
+    """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
+
+    The program may do in that directory what you may. If you are root, the program runs as a user that owns nothing
+    else on this host, the same one each time: it may read the directory, and write where the permissions let all users
+    write. --lend . gives it the directory as its own, --lend DIR a folder of it. What stands behind the program is the
+    program's own.
+
+    \b
+      worldwise lab enter
+      worldwise lab enter qemu-system-aarch64 --version
+      worldwise lab enter --root tex --lend . pdflatex paper.tex
+    """
+    here = Path.cwd()
+    lend = [folder.resolve() for folder in folders]
+    for folder in lend:
+        _check_lent(folder, here)
+    place = open_lab(name=name)
+    place.ensure()
+    tty = sys.stdin.isatty()
+    shown = {one: str(PurePosixPath("/work", one.relative_to(here))) for one in lend} or {here: "/work"}
+    binds: list[Bind] = [(path, inside, "rw") for path, inside in shown.items()]
+    if not lend and (problem := _out_of_reach(here, confinement(steady=True))):
+        outgoing.echo(f"worldwise: {problem}", err=True)
+    env = {"TERM": os.environ["TERM"]} if tty and "TERM" in os.environ else {}
+    command = place.command(
+        argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty, steady=True
+    )
+    with lent(lend, steady=True):
+        code = subprocess.run(command, check=False).returncode
+    if code != 0:
+        # A program that fails has said why. If the lab cannot be entered at all, this raises an error that says why.
+        place.run(["true"])
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+def _check_lent(folder: Path, here: Path) -> None:
+    """Raise an error for a folder that is not lent: one elsewhere, or one with what the host or the tool starts."""
+    if folder != here and here not in folder.parents:
+        raise click.UsageError(f"--lend {folder}: is not {here} or a folder of it")
+    kept = {
+        "the whole system": Path("/"),
+        "your home folder": Path.home(),
+        "worldwise": paths.REPOSITORY,
+        "worldwise's cache": paths.cache_place(),
+    }
+    for what, path in kept.items():
+        if path.resolve().is_relative_to(folder):
+            raise WorldwiseError(
+                f"--lend {folder}: {what} is in it, and what runs in the lab could change that",
+                "lend a folder that has only what the program needs",
+            )
+
+
+def _out_of_reach(here: Path, who: Confinement) -> str:
+    """What a program that runs as another user cannot do in the current directory, and the way out; or nothing."""
+    if who.kind != "another user":
+        return ""
+    entry = here.stat()
+    mode = entry.st_mode >> (6 if entry.st_uid == who.uid else 0)
+    if mode & 0o7 == 0o7:
+        return ""
+    lacks = "write" if mode & 0o5 == 0o5 else "read or write" if not mode & 0o2 else "read"
+    return f"{here}: the program runs as user {who.uid}, who may not {lacks} here; --lend . lends it this folder"
