@@ -8,7 +8,7 @@ import pytest
 import pqm4_tree
 from command_line import call
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.user_code.pqm4 import common_code, common_files, find, scheme_files
+from worldwise.libraries.user_code.pqm4 import common_code, common_files, find, published, scheme_files
 
 
 @pytest.fixture
@@ -96,6 +96,26 @@ def test_names_that_another_header_declares_have_no_prefix(tree: Path) -> None:
     folder = pqm4_tree.kem(tree, "ref")
     (folder / "api.h").write_text('#include "sign.h"\n')
     assert find(tree)[0].prefix == ""
+
+
+FIGURES = """\
+Speed Evaluation,,,,,,,,,,
+Key Encapsulation Schemes,,,,,,,,,,
+Scheme,Implementation,Key Generation [cycles] (mean),a,b,c,d,e,f,g,h
+toy-1 (10 executions),ref,100,1,2,200,3,4,300,5,6
+Memory Evaluation,,,,,,,,,,
+toy-1,ref,7,8,9,,,,,,
+"""
+
+
+def test_the_means_of_the_trees_own_figures_are_read(tree: Path) -> None:
+    """If this fails, a prediction is compared with the least or the greatest, or with bytes of stack."""
+    assert published(tree) == {}
+    pqm4_tree.put(tree, "benchmarks.csv", FIGURES)
+    assert published(tree) == {("toy-1", "ref"): (100, 200, 300)}
+    pqm4_tree.put(tree, "benchmarks.csv", FIGURES.replace("200", "many"))
+    with pytest.raises(WorldwiseError, match=r"benchmarks\.csv:4: has no whole numbers"):
+        published(tree)
 
 
 @pytest.mark.parametrize(

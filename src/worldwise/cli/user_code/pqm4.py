@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise run --pqm4 FOLDER`: schemes in pqm4's layout, in pqm4's own tables."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from statistics import mean
+from types import MappingProxyType
 
 import click
 from rich.console import Console
@@ -22,9 +23,14 @@ from worldwise.cli.user_code.code import OwnCall
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find
+from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find, published
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import FORMAT, Suite
+from worldwise.predict.bounds import Estimate
+from worldwise.read import lens
+from worldwise.read.models import Reading
+from worldwise.report.first import narrowed
+from worldwise.report.predicted import lines_of
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
 from worldwise.run.options import Options
@@ -40,6 +46,8 @@ _SHORT: Mapping[str, tuple[str, str, str]] = {
     "crypto_kem": ("key\ngeneration", "encap-\nsulation", "decap-\nsulation"),
     "crypto_sign": ("key\ngeneration", "\nsign", "\nverify"),
 }
+# By core and case.
+Predicted = Mapping[str, Mapping[str, Estimate]]
 _MOST_SCHEMES, _MOST_ROWS, _COLUMNS = 200, 12, 11
 
 
@@ -70,28 +78,52 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
         own_code.add(code)
         click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
     cases = [case for one in found for case in one.ready.cases]
+    cores: Mapping[str, str] = {}
+    if call.cores:
+        from worldwise.cli.watched.predicting import asked
+
+        cores = asked(call.cores, cases)
     title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"
     text = f"# No suite: schemes of a folder, measured by `worldwise run --pqm4`.\nformat = {FORMAT}\n"
     suite = Suite("own", title, tuple(cases), None, "", text)
-    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False)
+    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False, cores=cores)
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
 
     def screen(run: Run, how: Shown) -> int:
+        predicted = _predicted(lens.read_run(run)) if cores else {}
         if how.form == "csv" and how.output:
             with writing(how.output):
-                how.output.write_text(as_csv(found), encoding="utf-8")
+                how.output.write_text(as_csv(found, _of_one_core(predicted)), encoding="utf-8")
         elif how.form == "csv":
-            outgoing.echo(as_csv(found), nl=False)
+            outgoing.echo(as_csv(found, _of_one_core(predicted)), nl=False)
         elif how.form != "table" or how.full or how.output:
             return max(show(run, how), EXIT_ERROR if refused else 0)
         else:
-            _screen(found, refused, machine, outgoing.console())
+            _screen(found, refused, machine, predicted, outgoing.console())
         return EXIT_ERROR if refused or run.state == "failed" else 0
 
     return measure(order, options, shown, screen)
 
 
-def _screen(found: Sequence[Measured], refused: Sequence[Refused], machine: str, console: Console) -> None:
+def _predicted(reading: Reading) -> Predicted:
+    """What the run keeps of predictions: of each case the warm call's."""
+    found: dict[str, dict[str, Estimate]] = {}
+    for line in lines_of(reading):
+        if line.estimate.state == "warm":
+            found.setdefault(line.estimate.core, {})[line.case.id] = line.estimate
+    return found
+
+
+def _of_one_core(predicted: Predicted) -> Mapping[str, Estimate]:
+    """The predictions that a file in pqm4's columns has: it has room for one core."""
+    if len(predicted) > 1:
+        raise click.UsageError("--format csv has one column of cycles: name one core with --predict")
+    return next(iter(predicted.values()), {})
+
+
+def _screen(
+    found: Sequence[Measured], refused: Sequence[Refused], machine: str, predicted: Predicted, console: Console
+) -> None:
     print_prose(console, f"{len(found)} implementations on QEMU's {machine}; instructions, counted exactly.", "bold")
     for kind in KINDS:
         if rows := [one for one in found if one.scheme.kind == kind]:
@@ -99,6 +131,9 @@ def _screen(found: Sequence[Measured], refused: Sequence[Refused], machine: str,
             print_section(_speed(kind, rows), console)
             console.print()
             print_section(_memory(kind, rows), console)
+            for core, cycles in predicted.items():
+                console.print()
+                print_section(_cycles(kind, rows, core, cycles), console)
     console.print()
     for line in _checked(found):
         print_prose(console, line)
@@ -149,6 +184,35 @@ def _memory(kind: str, rows: Sequence[Measured]) -> Section:
     return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
 
 
+def _cycles(kind: str, rows: Sequence[Measured], core: str, predicted: Mapping[str, Estimate]) -> Section:
+    """Predicted cycles, and how far they are from those that the tree says pqm4 has measured."""
+    known = published(rows[0].scheme.tree)
+    cells = []
+    offs: list[float] = []
+    for one in rows:
+        given = known.get((one.scheme.name, one.scheme.implementation))
+        line = [one.scheme.name, one.scheme.implementation]
+        for at, name in enumerate(FUNCTIONS[kind]):
+            estimate = predicted.get(one.case(name))
+            if estimate and given:
+                offs.append(100 * (estimate.cycles / given[at] - 1))
+            line.append(f"{estimate.cycles:,}" if estimate else "-")
+            line.append(f"{offs[-1]:+.1f}" if estimate and given else "-")
+        cells.append(line)
+    off = "off\n%"
+    words = _one_line(kind)
+    headers = ["scheme", "implementation", *(head for word in words for head in (f"{word}\ncycles", off))]
+    notes = ["Cycles of a warm call, predicted: `worldwise predict latest` has their intervals and the model's errors."]
+    if offs:
+        half = statistics.median(map(abs, offs))
+        notes.append(
+            f"off: from the means in the tree's benchmarks.csv, which no number was fitted to; half of {len(offs)} are "
+            f"off by at most {half:.1f} %. A signature's mean depends on which messages were drawn."
+        )
+    table = Table(headers, cells, 2)
+    return Section(f"{_TITLES[kind]}: predicted on a {core}", narrowed(table, [off]), notes)
+
+
 def _checked(found: Sequence[Measured]) -> list[str]:
     """What the test vectors say: which schemes have several implementations that agree, and which are alone."""
     several: dict[str, list[str]] = {}
@@ -164,8 +228,11 @@ def _checked(found: Sequence[Measured]) -> list[str]:
     return words
 
 
-def as_csv(found: Sequence[Measured]) -> str:
-    """The rows in the columns of pqm4's benchmarks.csv; instructions stand where that has cycles."""
+def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = MappingProxyType({})) -> str:
+    """The rows in the columns of pqm4's benchmarks.csv; instructions stand where that has cycles.
+
+    With predictions a second table has the predicted cycles of a warm call, and their interval as least and greatest.
+    """
     lines: list[list[object]] = []
 
     def line(*cells: object) -> None:
@@ -194,7 +261,7 @@ def as_csv(found: Sequence[Measured]) -> str:
                     value
                     for name in FUNCTIONS[kind]
                     for counts in (one.instructions(name),)
-                    for value in (round(mean(counts)), min(counts), max(counts))
+                    for value in (round(statistics.mean(counts)), min(counts), max(counts))
                 ),
             ]
             for one in rows
@@ -202,6 +269,30 @@ def as_csv(found: Sequence[Measured]) -> str:
         for kind, rows in kinds.items()
     }
     part("Speed", speed_heads, speed)
+    if predicted:
+        cycles_heads = {
+            kind: [f"{word} [cycles] ({what})" for word in _WORDS[kind] for what in ("predicted", "from", "to")]
+            for kind in KINDS
+        }
+        cycles = {
+            kind: [
+                [
+                    one.scheme.name,
+                    one.scheme.implementation,
+                    *(
+                        value
+                        for name in FUNCTIONS[kind]
+                        for estimate in (predicted.get(one.case(name)),)
+                        for value in (
+                            (estimate.cycles, estimate.whole.low, estimate.whole.high) if estimate else ("", "", "")
+                        )
+                    ),
+                ]
+                for one in rows
+            ]
+            for kind, rows in kinds.items()
+        }
+        part("Predicted Speed", cycles_heads, cycles)
     memory_heads = {kind: [f"{word} [bytes]" for word in _WORDS[kind]] for kind in KINDS}
     memory = {
         kind: [[one.scheme.name, one.scheme.implementation, *map(one.stack, FUNCTIONS[kind])] for one in rows]

@@ -66,7 +66,7 @@ FOLDER = Kind(
 PQM4 = Kind(
     "a tree of pqm4",
     ("pqm4",),
-    ("machine", "repeat", "variants", "fresh"),
+    ("machine", "repeat", "variants", "fresh", "predict"),
     "docs/use/your-code.md says what it takes",
 )
 KINDS = (PROGRAM, APPLICATION, FIRMWARE, PQM4, SUITE)

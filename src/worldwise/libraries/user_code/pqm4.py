@@ -5,6 +5,7 @@ Each has api.h and its sources, beside the tree's common code. The trees are a u
 project.
 """
 
+import csv
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
 _OTHERS = ("avx", "avx2", "sse", "vec", "aesni", "aarch64", "neon")
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 _PREFIX = re.compile(r"\b([A-Za-z_0-9]*?)crypto_(?:kem|sign)_keypair\b")
+# What pqm4 has measured on hardware: in rows of so many cells, of each function the mean, the least and the greatest.
+_FIGURES, _MOST_FIGURES, _ROW = "benchmarks.csv", 2**22, 11
 _SUFFIXES = (".c", ".h", ".S", ".s", ".i", ".inc", ".def", ".macros")
 _MOST_UP, _MOST_FILES, _MOST_BYTES, _MOST_HEADER = 6, 2000, 64 * 2**20, 2**20
 
@@ -87,6 +90,31 @@ def find(folder: Path, patterns: Sequence[str] = ()) -> list[Scheme]:
     if not found:
         names = ", ".join(one.title for one in every[:8])
         raise WorldwiseError(f"--pqm4 {folder}: no scheme is like {', '.join(patterns)}.", f"it has {names}, ...")
+    return found
+
+
+def published(tree: Path) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """The cycles in the tree's own benchmarks.csv, by scheme and implementation: the means of its three functions.
+
+    Empty if the tree has no such file, as PQClean. Raises WorldwiseError naming the line that is no such row.
+    """
+    path = tree / _FIGURES
+    if not path.exists():
+        return {}
+    text = files.read_bytes(path, _MOST_FIGURES, tree).decode("utf-8", "replace")
+    found: dict[tuple[str, str], tuple[int, int, int]] = {}
+    part = ""
+    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+        if row and row[0].endswith("Evaluation"):
+            part = row[0]
+        elif part.startswith("Speed") and len(row) >= _ROW and row[1] not in ("", "Implementation"):
+            try:
+                means = (int(row[2]), int(row[5]), int(row[8]))
+            except ValueError:
+                raise WorldwiseError(
+                    f"{path}:{number}: has no whole numbers of cycles.", "take the tree's own file"
+                ) from None
+            found[row[0].partition(" (")[0], row[1]] = means
     return found
 
 
