@@ -206,8 +206,8 @@ def _cycles(kind: str, rows: Sequence[Measured], core: str, predicted: Mapping[s
     if offs:
         half = statistics.median(map(abs, offs))
         notes.append(
-            f"off: from the means in the tree's benchmarks.csv, which no number was fitted to; half of {len(offs)} are "
-            f"off by at most {half:.1f} %. A signature's mean depends on which messages were drawn."
+            f"off: from the means in the tree's benchmarks.csv, to which no number of the model was fitted; half of "
+            f"{len(offs)} are off by at most {half:.1f} %. A signature's mean depends on which messages were drawn."
         )
     table = Table(headers, cells, 2)
     return Section(f"{_TITLES[kind]}: predicted on a {core}", narrowed(table, [off]), notes)
