@@ -89,7 +89,7 @@ KINDS = ("plain", "count", "stack")
 
 @dataclass(frozen=True)
 class Way:
-    """A machine with its program, and how it is started: without a plugin, with one that counts, with one that follows."""
+    """A machine with its program, and the plugin of each kind."""
 
     machine: Machine
     program: Sequence[str]
@@ -197,9 +197,9 @@ def measured(lab: Lab, name: str, pairs: int) -> None:
             median(one[place] / plain[place] for one, plain in zip(times[kind], times["plain"], strict=True))
             for place in (0, 1)
         ]
-        print(
+        sys.stdout.write(
             f"{name:9}{kind:6} {clock:8.2f} s {processors:8.2f} s of processors   "
-            f"{ratios[0]:5.2f} and {ratios[1]:5.2f} times plain"
+            f"{ratios[0]:5.2f} and {ratios[1]:5.2f} times plain\n"
         )
 
 

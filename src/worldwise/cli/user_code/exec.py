@@ -63,7 +63,7 @@ def exec_command(
     libraries: tuple[Path, ...],
     packages: tuple[str, ...],
 ) -> int:
-    """Run a PROGRAM of Linux for AArch64 or Armv7 on the measured machine, count it, and end as it ended.
+    """Run a PROGRAM of Linux for Arm on the measured machine, count it, and end as it ended.
 
     Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. What was
     counted is added to a file, and told in one line on standard error.
