@@ -4,7 +4,7 @@
 import gzip
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from click.testing import CliRunner
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.watched.draws import other_draws, require_draws
 from worldwise.cli.watched.predict import predict
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core
 from worldwise.plan.budget import parse_budget
-from worldwise.plan.case import parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.predict import cores, rules
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.bounds import Estimate, estimate, estimates
@@ -36,6 +37,7 @@ from worldwise.records.predicted import Events, LayerCycles, PredictedCase, Pred
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
+from worldwise.report.predicted import Line, draws_section
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
@@ -737,9 +739,45 @@ def test_a_board_s_flash_can_be_another_one() -> None:
     assert found.line and found.line.kind == "integer-no-waits"
 
 
+def test_other_draws_are_told_from_the_least_to_the_most() -> None:
+    """If this fails, a draw is predicted twice, or its cycles stand beside another call's."""
+    case = parse_case("linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B", 30, 2)
+    asked = []
+
+    class Told:
+        def predicted(self, draw: Case, run: None, wanted: Mapping[str, str], whole: bool) -> Mapping[str, Any]:
+            asked.append((draw.seed, draw.samples, draw.warmup, run, whole))
+            cycles = {0: 9_000, 1: 9_500, 2: 8_000}[draw.seed]
+            some = [
+                sample(layer("library", [cycles + more, 0, 0, 0, 0, 0]), phase=phase)
+                for phase, more in (("first", 4_000), ("sample", 0))
+            ]
+            return {core: PredictedCase(case=draw.id, samples=some) for core in wanted}
+
+    session: Any = Told()
+    errors = load_errors()
+    own = session.predicted(case, None, {CORE: ""}, False)[CORE]
+    found = other_draws(session, case, {CORE: ""}, 3, True, errors)
+    assert asked[1:] == [(1, 3, 2, None, True), (2, 3, 2, None, True)]
+    lines = [
+        Line(case, one, others=found[CORE, one.sample.measure, one.sample.place, one.state])
+        for one in estimates(own, CORE, errors)
+    ]
+    assert [line.draws for line in lines] == [[12_000, 13_000, 13_500], [8_000, 9_000, 9_500]]
+    section = draws_section(lines)
+    assert section.title == "Predicted cycles over 3 draws of the inputs"
+    assert [row[5:9] for row in section.table.rows] == [
+        ["13,000", "12,000", "13,500", "11.5"],
+        ["9,000", "8,000", "9,500", "16.7"],
+    ]
+    with pytest.raises(WorldwiseError, match="--seeds: the programs of a board draw from a generator"):
+        require_draws(BOARD_CASE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ([BOARD_CASE.id, "--core", "cortex-m4", "--seeds", "3"], "draw from a generator"),
         (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are of boards"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--flash", "stm32"], "there is no such board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--wait-states", "16"], "0<=x<=15"),

@@ -329,8 +329,8 @@ def draws_section(lines: Sequence[Line]) -> Section:
         )
     headers = ["measure", "variant", "place", "core", "call", "cycles", "least", "most", "apart\n%", "from", "to"]
     notes = [
-        "least, most: predicted for other keys, messages and nonces, which is no error of the model; apart: the two, in "
-        "% of cycles; from, to: what hardware may take for the first draw."
+        "least, most: predicted for other keys, messages and nonces too, which is no error of the model; apart: these "
+        "two, in % of cycles; from, to: what hardware may take for the first draw."
     ]
     title = f"Predicted cycles over {len(lines[0].draws)} draws of the inputs" if lines else ""
     return Section(title, Table(headers, cells, 5), notes, "predicted-draws")
