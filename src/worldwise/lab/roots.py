@@ -84,6 +84,13 @@ ROOTS = {
             ("aarch64-linux-gnu-gcc", "clang", "dpkg-buildpackage"),
         ),
         Root(
+            "checks",
+            "looks for faults in the C: clang-tidy and CBMC",
+            paths.LAB / "checks.toml",
+            paths.LAB / "checks.lock.json",
+            ("cbmc", "clang-tidy"),
+        ),
+        Root(
             "broker",
             "builds and tests the key cache's plugin for the MQTT broker mosquitto",
             paths.LAB / "broker.toml",

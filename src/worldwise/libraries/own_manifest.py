@@ -67,9 +67,11 @@ def check_manifest(origin: Path, implementation: Portable) -> None:
                     f"{path}: {files.quoted(where)}: {error.message}",
                     f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}",
                 ) from error
-    for kind, named_parts in (("core", build.core), ("has", build.has), ("lacks", build.lacks)):
-        for name, core_part in named_parts.items():
-            _check_part(origin, implementation, core_part, f"build.{kind}.{name}")
+    parts = [(f"build.core.{core}", core_part) for core, core_part in build.core.items()]
+    parts += [(f"build.has.{feature}", core_part) for feature, core_part in build.has.items()]
+    parts += [(f"build.lacks.{feature}", core_part) for feature, core_part in build.lacks.items()]
+    for where, core_part in parts:
+        _check_part(origin, implementation, core_part, where)
 
 
 def _check_part(origin: Path, implementation: Portable, part: portable.Part, where: str) -> None:
