@@ -766,6 +766,7 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
     assert [line.draws for line in lines] == [[12_000, 13_000, 13_500], [8_000, 9_000, 9_500]]
     section = draws_section(lines)
     assert section.title == "Predicted cycles over 3 draws of the inputs"
+    assert section.table
     assert [row[5:9] for row in section.table.rows] == [
         ["13,000", "12,000", "13,500", "11.5"],
         ["9,000", "8,000", "9,500", "16.7"],
