@@ -153,6 +153,8 @@ void flat_tasks_enter(uint64_t site, uint64_t to)
 		/* A handler of a signal, above what that has interrupted. */
 		running = context_of(0, false, current->id);
 		stack_push(NODE_ENTER, site, to, 0, stack_node());
+		/* It returns to where the kernel has code that asks it to go on with what was interrupted. */
+		stack_push(NODE_CALL, to, to, flat_processor_link() & ~1u, stack_node());
 		event_write("eret", site, to);
 		return;
 	}
