@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A core in order. An instruction begins when the one before lets it, its operands are there and the instruction
- * itself has come; it takes its class's cycles. All the rest are rules between neighbours. docs/use/predict.md says
- * where each comes from.
+ * itself has come; it takes its class's cycles. All the rest are rules between neighbours. docs/predict.md says where
+ * each comes from.
  */
 #include "mcu.h"
 

@@ -45,7 +45,7 @@ struct table {
 	struct timing timing[2 * CLASS_COUNT];
 	struct limit limits[MOST_LIMITS];
 	unsigned int limit_count;
-	/* Numbers, by the names that cores/ uses; docs/add/add-board.md says what each is. */
+	/* Numbers, by the names that cores/ uses; docs/add-core.md says what each is. */
 	uint32_t width, fetch, retire, window, mispredict, taken, call_taken, buses, bind;
 	uint32_t writeback, writeback_latency, forward_latency, forward_fail, store_boundary;
 	uint32_t line_bytes, data_kib, data_ways, code_kib, code_ways, second_kib, second_ways;

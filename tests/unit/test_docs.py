@@ -120,7 +120,8 @@ def test_pages_that_the_sources_name_exist() -> None:
         (path.relative_to(ROOT), page)
         for pattern in NAMES_PAGES
         for path in ROOT.glob(pattern)
-        if path.is_file()
+        # The engine's digest stands for what it has predicted: a comment would make that of another engine.
+        if path.is_file() and path.parent != ROOT / "plugin/model"
         for page in re.findall(r"(?<![\w/])docs/(?:[\w-]+/)?[\w-]+\.md", path.read_text(encoding="utf-8"))
     }
     assert {page for _, page in named} >= {"docs/how/format.md", "docs/use/own.md", "docs/how/method.md"}
