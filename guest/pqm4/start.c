@@ -38,9 +38,8 @@ struct vectors {
 	handler handlers[15];
 };
 
-__attribute__((section(".vectors"), used)) static const struct vectors vectors = {
-	stack_top, { reset, fault, fault, fault, fault, fault }
-};
+__attribute__((section(".vectors"),
+	       used)) static const struct vectors vectors = { stack_top, { reset, fault, fault, fault, fault, fault } };
 
 static void call(uint32_t operation, uintptr_t what)
 {
