@@ -43,6 +43,17 @@ def test_a_screen_of_a_kept_run_says_what_its_rows_say(suite: str) -> None:
     assert screens.problems(kept.reading, times=kept.times) == []
 
 
+@pytest.mark.parametrize("name", list(READINGS))
+def test_a_screen_of_large_figures_has_room_for_them(name: str) -> None:
+    """If this fails, a suite whose made-up rows fit prints lines of over 100 columns of measured ones."""
+    reading = READINGS[name]()
+    wide = ("first", "median", "mean", "min", "max", "worst")
+    rows = [row.model_copy(update={key: 10 * getattr(row, key) for key in wide}) for row in reading.rows]
+    reading = reading.model_copy(update={"rows": type(reading.rows)(rows)})
+    text = screens.screen(reading, screens.times_of(name))
+    assert [line for line in text.splitlines() if len(line) > 100] == []
+
+
 def test_the_checker_shares_no_code_with_the_report() -> None:
     """If this fails, a mistake of the report is made again by what should find it."""
     source = Path(__file__).parents[1].joinpath("recomputed.py").read_text(encoding="utf-8")

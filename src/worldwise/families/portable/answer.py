@@ -91,7 +91,7 @@ def _board_columns(reading: Reading) -> list[Column[Match]]:
         name("operation", lambda match: _what(match.first)),
         name("fastest", lambda match: names(match.least())),
         number("median\ninstr", _least_median),
-        number("ms at its\nclock", lambda match: board_time(match.least()[0], reading)),
+        number("ms at its\nclock", lambda match: board_time(match.least()[0], reading), spare=2),
         number("flash\nbytes", lambda match: count_or_dash(match.least()[0].footprint.flash)),
         number("smallest", _of_smallest(names)),
         number("flash\nbytes", _of_smallest(lambda rows: count_or_dash(rows[0].footprint.flash))),
