@@ -2,7 +2,7 @@
 /*
  * A scheme in pqm4's or PQClean's layout as a program of a Cortex-M: RUNS times keys, then encapsulating and decapsulating,
  * or signing and verifying. Its calls of NIST's interface are counted from outside. It writes digests of all that came out,
- * so that two implementations of a scheme can be compared, and tries once that what was changed is refused.
+ * so that two implementations of a scheme can be compared.
  *
  * SCHEME_PREFIX stands before the scheme's names; empty in pqm4. SCHEME_IS_KEM is 1 or 0. api.h is the scheme's own.
  */
@@ -23,7 +23,7 @@
 #define SECRET_BYTES OF(CRYPTO_SECRETKEYBYTES)
 
 #define DIGEST_BYTES 32
-/* pqm4's. */
+/* As in pqm4's own measurements. */
 #define MESSAGE_BYTES 59
 
 static uint8_t public_key[PUBLIC_BYTES];

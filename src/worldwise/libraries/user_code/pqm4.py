@@ -179,7 +179,7 @@ def scheme_files(scheme: Scheme) -> dict[str, Path]:
 def common_files(scheme: Scheme, compiled: Sequence[str]) -> dict[str, Path]:
     """The common code that is compiled, with all headers beside it, by paths in the tree. Raises WorldwiseError."""
     found: dict[str, Path] = {}
-    for folder in sorted({str(Path(name).parent) for name in (*compiled, "common/x", "mupq/common/x")}):
+    for folder in ("common", "mupq/common"):
         if (scheme.tree / folder).is_dir():
             found |= _gathered(scheme.tree, scheme.tree / folder, scheme.tree)
     headers = {name: path for name, path in found.items() if name.endswith((".h", ".i", ".inc"))}

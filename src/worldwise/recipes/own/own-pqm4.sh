@@ -15,7 +15,7 @@ read -ra common <<<"$COMMON"
 # The names that both projects' makefiles give, and pqm4's level.
 flags+=(-O3 -g -std=gnu11 -ffunction-sections -fdata-sections -DPQM4 -DMUPQ -DMUPQ_NAMESPACE="$PREFIX")
 includes=(-I/in/scheme)
-for folder in /in/common /in/common/mupq/common /in/common/common; do
+for folder in /in/common/mupq/common /in/common/common; do
 	[[ ! -d $folder ]] || includes+=("-I$folder")
 done
 

@@ -10,6 +10,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import Image, ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
+from worldwise.libraries.boards import load_core
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, Scheme, common_code, common_files, scheme_files
 from worldwise.machine.emulator import Emulator
@@ -20,8 +21,6 @@ from worldwise.run.code.prepare import Ready
 from worldwise.targets.pqm4 import FIRMWARE, SIZES, firmware, place_of
 
 _MOST_SOURCE, _MOST_SIZES = 64 * 2**20, 2**12
-# A core without Thumb-2 cannot take pqm4's assembly.
-_THUMB1 = ("cortex-m0", "cortex-m0plus")
 # What a compiler or linker says of an error, the most telling first.
 _SIGNS = ("undefined reference", "will not fit", "overflowed", "error:")
 _SAYS, _DONE, _FAILED, _VECTOR = "worldwise: ", "done", "failed: ", "vector "
@@ -43,17 +42,19 @@ class Measured:
     vectors: tuple[str, ...]
     sizes: tuple[int, int, int]
 
+    def _region(self, function: str) -> str:
+        """What the region of one of NIST's functions is called."""
+        return next(name for name, one in self.ready.code.manifest.regions.items() if one.function == function)
+
     def case(self, function: str) -> str:
         """The name of the case that is the calls of one of NIST's functions."""
-        regions = self.ready.code.manifest.regions
-        region = next(name for name, one in regions.items() if one.function == function)
+        region = self._region(function)
         return next(case.id for case in self.ready.cases if case.operation == region)
 
     def calls(self, function: str) -> Sequence[Pass]:
         """The calls of one of NIST's functions, in the order of time."""
         code = self.ready.code.manifest
-        region = next(one for one in code.regions.values() if one.function == function)
-        return calls_of(self.ready.counted.trace, code.addresses, region)[0]
+        return calls_of(self.ready.counted.trace, code.addresses, code.regions[self._region(function)])[0]
 
     def instructions(self, function: str) -> list[int]:
         """What each call of a function took."""
@@ -95,9 +96,9 @@ def measure_schemes(
         except WorldwiseError as error:
             refused.append(Refused(scheme, _why(error)))
             notify(f"{scheme.title}: {refused[-1].why}")
-    good = disagreeing(found)
-    refused += [Refused(one.scheme, good[one.scheme.title]) for one in found if one.scheme.title in good]
-    return [one for one in found if one.scheme.title not in good], refused
+    wrong = disagreeing(found)
+    refused += [Refused(one.scheme, wrong[one.scheme.title]) for one in found if one.scheme.title in wrong]
+    return [one for one in found if one.scheme.title not in wrong], refused
 
 
 def disagreeing(found: Sequence[Measured]) -> Mapping[str, str]:
@@ -116,7 +117,8 @@ def disagreeing(found: Sequence[Measured]) -> Mapping[str, str]:
 
 def _built(scheme: Scheme, machine: str, runs: int, images: ImageStore) -> Image:
     at = place_of(machine)
-    compiled = common_code(scheme, at.core not in _THUMB1)
+    # pqm4's assembly is Thumb-2, which cores with the mainline extension have.
+    compiled = common_code(scheme, "mainline" in (load_core(at.core).features or ()))
     settings = {"PREFIX": scheme.prefix, "KEM": str(int(scheme.kind == "crypto_kem")), "RUNS": str(runs)}
     store = images.lab.cache / "own"
     store.mkdir(parents=True, exist_ok=True)
