@@ -56,6 +56,7 @@ def test_implementations_that_differ_have_no_figures(tree: Path, lab: Lab, image
     broken = pqm4_tree.put(tree, "crypto_kem/toy-2/ref/kem.c", pqm4_tree.KEM.format(prefix="", mask=1, pad=32))
     broken.write_text(broken.read_text().replace("ss[i] = (uint8_t)(ct[i]", "ss[i] = (uint8_t)(1 + ct[i]"))
     pqm4_tree.put(tree, "crypto_kem/toy-2/ref/api.h", pqm4_tree.API.format(prefix=""))
+    (pqm4_tree.kem(tree, "large") / "api.h").write_text("/* */\n" * 300_000)
     found, refused = measure_schemes(find(tree), "mps2-an386", 2, images, Emulator(lab, note), note)
     assert not found
     why = {one.scheme.title: one.why for one in refused}
@@ -65,6 +66,7 @@ def test_implementations_that_differ_have_no_figures(tree: Path, lab: Lab, image
         == ("its test vectors differ: m4f and ref do not give the same keys and outputs")
     )
     assert "both sides have the same secret" in why["toy-2-ref"]
+    assert "cannot be read" in why["toy-1-large"]
 
 
 def test_a_machine_that_is_too_small_is_told(tree: Path, lab: Lab, images: ImageStore) -> None:

@@ -113,9 +113,15 @@ def test_the_means_of_the_trees_own_figures_are_read(tree: Path) -> None:
     assert published(tree) == {}
     pqm4_tree.put(tree, "benchmarks.csv", FIGURES)
     assert published(tree) == {("toy-1", "ref"): (100, 200, 300)}
-    pqm4_tree.put(tree, "benchmarks.csv", FIGURES.replace("200", "many"))
-    with pytest.raises(WorldwiseError, match=r"benchmarks\.csv:4: has no whole numbers"):
+    (tree / "benchmarks.csv").unlink()
+    (tree / "benchmarks.csv").symlink_to("/etc/passwd")
+    with pytest.raises(WorldwiseError, match=r"benchmarks\.csv: cannot be read: it is a link"):
         published(tree)
+    (tree / "benchmarks.csv").unlink()
+    for wrong in ("many", "0", "-5", "9" * 200_000):
+        pqm4_tree.put(tree, "benchmarks.csv", FIGURES.replace("200", wrong))
+        with pytest.raises(WorldwiseError, match=r"benchmarks\.csv:4: has no whole numbers"):
+            published(tree)
 
 
 @pytest.mark.parametrize(

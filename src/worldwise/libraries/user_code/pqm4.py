@@ -101,20 +101,25 @@ def published(tree: Path) -> dict[tuple[str, str], tuple[int, int, int]]:
     path = tree / _FIGURES
     if not path.exists():
         return {}
-    text = files.read_bytes(path, _MOST_FIGURES, tree).decode("utf-8", "replace")
+    try:
+        text = files.read_bytes(path, _MOST_FIGURES, tree).decode("utf-8", "replace")
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.", "take the tree's own file") from None
     found: dict[tuple[str, str], tuple[int, int, int]] = {}
     part = ""
-    for number, row in enumerate(csv.reader(text.splitlines()), 1):
-        if row and row[0].endswith("Evaluation"):
-            part = row[0]
-        elif part.startswith("Speed") and len(row) >= _ROW and row[1] not in ("", "Implementation"):
-            try:
+    rows = csv.reader(text.splitlines())
+    try:
+        for row in rows:
+            if row and row[0].endswith("Evaluation"):
+                part = row[0]
+            elif part.startswith("Speed") and len(row) >= _ROW and row[1] not in ("", "Implementation"):
                 means = (int(row[2]), int(row[5]), int(row[8]))
-            except ValueError:
-                raise WorldwiseError(
-                    f"{path}:{number}: has no whole numbers of cycles.", "take the tree's own file"
-                ) from None
-            found[row[0].partition(" (")[0], row[1]] = means
+                if min(means) <= 0:
+                    raise ValueError
+                found[row[0].partition(" (")[0], row[1]] = means
+    except (ValueError, csv.Error):
+        problem = f"{path}:{rows.line_num}: has no whole numbers of cycles."
+        raise WorldwiseError(problem, "take the tree's own file") from None
     return found
 
 

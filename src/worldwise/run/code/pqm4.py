@@ -91,7 +91,10 @@ def measure_schemes(
     for scheme in schemes:
         notify(f"{scheme.title}: building and counting")
         try:
-            image = _built(scheme, machine, runs, images)
+            try:
+                image = _built(scheme, machine, runs, images)
+            except OSError as error:
+                raise WorldwiseError(f"{scheme.folder}: cannot be read: {error.strerror}.") from None
             found.append(_counted(scheme, machine, image, images, emulator, notify, fresh))
         except WorldwiseError as error:
             refused.append(Refused(scheme, _why(error)))
