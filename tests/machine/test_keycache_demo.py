@@ -169,7 +169,7 @@ def test_the_table_of_attempts(demo: Demo) -> None:
 
 def test_a_command_has_the_server_while_it_runs(tool: Tool) -> None:
     """With the other storage; a second demo in the same place says what is wrong."""
-    script = 'test -e "$KEYCACHE_DEMO/alice.key" && "$@"; test $? = 2 && exit 3'
+    script = 'test -e "$KEYCACHE_DEMO/alice.key" && "$@"; test $? = 1 && exit 3'
     again = [sys.executable, "-P", "-m", "worldwise", "keycache", "demo", "--port", "0"]
     got = tool.run(
         "keycache", "demo", "--storage", "rpmb", "--port", "0", "--", "sh", "-c", script, "sh", *again, timeout=1100
