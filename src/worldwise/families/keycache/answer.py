@@ -7,6 +7,7 @@ from worldwise.base.tables import Section, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.attempts import HOLDS
 from worldwise.families.keycache.cut import GOOD
+from worldwise.families.keycache.floor import ALLOWED, Hit
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
@@ -25,18 +26,18 @@ _SECTIONS = (("keycache-attempts", KEYCACHE_HOLD), ("keycache-cuts", KEYCACHE_CU
 
 def keycache_answers(
     reading: Reading,
-    hits: Section | None,
+    hits: Sequence[Hit],
     load: Callable[[Reading], list[Section]],
     attempts: Sequence[Attempt],
 ) -> list[Answer]:
     """The answer on requests if the run has them, else on a load, else on the attempts; nothing if it has none.
 
-    `hits` is the table of hits and the most that they may cost.
+    `hits` are beside the most that they may cost.
     """
     return _requests(reading, hits) or _load(reading, load(reading)) or _withstood(attempts)
 
 
-def _requests(reading: Reading, hits: Section | None) -> list[Answer]:
+def _requests(reading: Reading, hits: Sequence[Hit]) -> list[Answer]:
     rows = [row for row in reading.rows if row.operation == "keycache" and is_quiet(row)]
     lines = side_by_side(
         (row for row in rows if row.place in _PLACES),
@@ -83,25 +84,19 @@ def _place(name: str, order: Sequence[str]) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _verdict(hits: Section | None) -> str:
+def _verdict(hits: Sequence[Hit]) -> str:
     """Whether hits hold their limit: by their medians, and by the greatest of their samples."""
-    if not hits or not hits.table:
+    if not hits:
         return ""
-    headers, rows = hits.table.headers, hits.table.rows
-    holds, greatest, limit = (headers.index(name) for name in ("holds", "greatest\ninstr", "1.5 empty\n+ AES"))
-    over = sum(row[holds] != "yes" for row in rows)
-    wide = sum(_number(row[greatest]) > _number(row[limit]) for row in rows)
-    what = "1.5 empty invokes and the AES of its payload"
+    over = sum(hit.row.median > hit.limit for hit in hits)
+    wide = sum(hit.row.max > hit.limit for hit in hits)
+    what = f"{ALLOWED} empty invokes and the AES of its payload"
     by_medians = (
         f"No median of a hit exceeds {what}"
         if not over
-        else (f"By their medians {over} of {len(rows)} hits cost more than {what.replace('its', 'their')}")
+        else f"By their medians {over} of {len(hits)} hits cost more than {what.replace('its', 'their')}"
     )
-    return f"{by_medians}; by the greatest sample {wide} of {len(rows)} do."
-
-
-def _number(cell: str) -> float:
-    return float(cell.replace(",", ""))
+    return f"{by_medians}; by the greatest sample {wide} of {len(hits)} do."
 
 
 def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:

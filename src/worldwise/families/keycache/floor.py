@@ -2,8 +2,12 @@
 """What the cost of a request to the TA is judged by: an empty invoke, and the AES of its payload inside a TA."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from worldwise.read.models import Row
+
+# A hit may cost the AES of its payload and this many empty invokes.
+ALLOWED = 1.5
 
 # The steps of app aes that a request needs for each message. A request allocates nothing.
 _AES_CALLS = ("set-key", "set-iv", "cipher")
@@ -34,3 +38,21 @@ class Floor:
         parts = [self._aes.get((variant, direction, size, call)) for direction in directions for call in _AES_CALLS]
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
+
+
+class Hit(NamedTuple):
+    """A request that found its key in the TA, at place invoke, beside what it may cost; all in instructions."""
+
+    row: Row
+    empty: float
+    aes: float
+
+    @property
+    def limit(self) -> float:
+        """So many empty invokes, and the AES."""
+        return ALLOWED * self.empty + self.aes
+
+    @property
+    def wider_limit(self) -> float:
+        """So many times both."""
+        return ALLOWED * (self.empty + self.aes)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of the key cache's requests: the cost of each by place, and the cost of a hit beside its limit."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.answer import keycache_answers
-from worldwise.families.keycache.floor import Floor
+from worldwise.families.keycache.floor import Floor, Hit
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, hit_rates, keycache_load_sections
 from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
@@ -26,8 +26,6 @@ from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
-# A hit may cost the AES of its payload and this many empty invokes.
-ALLOWED = 1.5
 CLOCK = f"{CLOCK_GHZ} GHz"
 
 # A request's verb -> the directions of app aes that it uses on the payload.
@@ -114,42 +112,48 @@ def _name(what: _What) -> str:
     return f"{what.verb.upper()} {what.state}"
 
 
-def _hit_section(table: _Rows) -> Section | None:
-    cells = []
-    for what in table.whats:
-        if what.state != "hit":
-            continue
+def _hits(table: _Rows) -> dict[_What, Hit]:
+    """What hits cost, of those whose limit was measured too."""
+    found = {}
+    for what in (one for one in table.whats if one.state == "hit"):
         row, empty, aes = table.row(what, "invoke"), table.empty(what.variant), table.aes(what)
-        if not row or empty is None or aes is None:
-            continue
-        limit, wide = ALLOWED * empty + aes, ALLOWED * (empty + aes)
-        cells.append(
-            [
-                what.variant,
-                _name(what),
-                size_text(what.size),
-                f"{STORAGES[what.storage]}, {what.policy}",
-                count(row.median),
-                count(row.max),
-                count(empty),
-                count(aes),
-                whole(limit),
-                factor((row.median - aes) / empty),
-                "yes" if row.median <= limit else "NO",
-                whole(wide),
-                "yes" if row.median <= wide else "NO",
-                count_or_dash(table.like(what, ("miss",), (what.policy,))),
-                count_or_dash(table.like(what, ("miss",), ("naive",))),
-            ]
-        )
-    if not cells:
-        return None
-    headers = ["variant", "request", "payload", "storage, policy", "hit\ninstr", "greatest\ninstr", "empty\ninstr"]
-    headers += ["AES\ninstr", "1.5 empty\n+ AES", "(hit - AES)\n/ empty", "holds", "1.5 (empty\n+ AES)", "holds"]
-    headers += ["miss\ninstr", "naive\ninstr"]
-    return Section(
+        if row and empty is not None and aes is not None:
+            found[what] = Hit(row, empty, aes)
+    return found
+
+
+def _hit_section(table: _Rows) -> Section | None:
+    hits = _hits(table)
+
+    def holds(limit: Callable[[Hit], float]) -> Column[_What]:
+        return number("holds", lambda what: "yes" if hits[what].row.median <= limit(hits[what]) else "NO")
+
+    def missed(header: str, policy: str = "") -> Column[_What]:
+        return number(header, lambda what: count_or_dash(table.like(what, ("miss",), (policy or what.policy,))))
+
+    return section(
         "The key cache, a hit beside an empty invoke and the AES of its payload: TA and kernel together",
-        Table(headers, cells, 4),
+        "keycache-hits",
+        list(hits),
+        [
+            name("variant", lambda what: what.variant),
+            name("request", _name),
+            name("payload", lambda what: size_text(what.size)),
+            name("storage, policy", lambda what: f"{STORAGES[what.storage]}, {what.policy}"),
+            number("hit\ninstr", lambda what: count(hits[what].row.median)),
+            number("greatest\ninstr", lambda what: count(hits[what].row.max)),
+            number("empty\ninstr", lambda what: count(hits[what].empty)),
+            number("AES\ninstr", lambda what: count(hits[what].aes)),
+            number("1.5 empty\n+ AES", lambda what: whole(hits[what].limit)),
+            number(
+                "(hit - AES)\n/ empty", lambda what: factor((hits[what].row.median - hits[what].aes) / hits[what].empty)
+            ),
+            holds(lambda hit: hit.limit),
+            number("1.5 (empty\n+ AES)", lambda what: whole(hits[what].wider_limit)),
+            holds(lambda hit: hit.wider_limit),
+            missed("miss\ninstr"),
+            missed("naive\ninstr", "naive"),
+        ],
         [
             "hit, miss, naive: the server's TEEC_InvokeCommand (medians). empty: that of a command that does nothing "
             "and has no parameters. AES: what setting a key of 256 bits, the nonce and the message's AES-GCM cost in a "
@@ -162,7 +166,6 @@ def _hit_section(table: _Rows) -> Section | None:
             "hit: the key is in the TA, and is another one than that of the call before. miss: it comes along in a "
             "sealed record. naive: it is read from an object of secure storage of its own.",
         ],
-        name="keycache-hits",
     )
 
 
@@ -276,7 +279,7 @@ def _legend_section(table: _Rows) -> Section:
 def _answers(reading: Reading) -> list[Answer]:
     table = _Rows(reading.rows)
     attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
-    requests = keycache_answers(reading, _hit_section(table), keycache_load_sections, attempts)
+    requests = keycache_answers(reading, list(_hits(table).values()), keycache_load_sections, attempts)
     return requests or keycache_mqtt_answer(reading)
 
 
