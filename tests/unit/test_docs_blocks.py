@@ -125,19 +125,22 @@ def test_a_stale_digit_is_seen(name: str) -> None:
     """The message names page and line, what stands there, and what the record gives."""
     made = [(one, block) for one, block in doc_blocks.every(doc_pages.page) if one.page == name and one.made(block)]
     assert made
-    text = doc_pages.read(name)
+    bad = text = doc_pages.read(name)
+    planted = []
     for one, block in made:
         cells = dict(key.rsplit(" | ", 1) for key in one.cells) if not one.columns else {}
         lines = [line for line in block.lines[1:] if not cells or doc_pages.cells(line)[0] in cells]
         columns = [place for head in (*one.columns, *cells.values()) if (place := block.place(head)) is not None]
         right, wrong = _another_digit(lines, columns)
-        bad = text.replace(right, wrong, 1)
-        found = doc_blocks.stale(name, lambda _, bad=bad: bad)  # type: ignore[misc]
-        number = bad[: bad.index(wrong)].count("\n") + 1
-        assert [problem.split(": ")[0] for problem in found] == [f"{doc_pages.path_of(name)}, line {number}"]
-        assert wrong.strip() in found[0]
-        # Made anew the page is as before.
-        assert doc_blocks.remade(bad, name, doc_blocks.declared()) == text
+        bad = bad.replace(right, wrong, 1)
+        planted.append((bad[: bad.index(wrong)].count("\n") + 1, wrong.strip()))
+    # All at once: a page is read once, not once for each of its blocks.
+    found = doc_blocks.stale(name, lambda _: bad)
+    at = [f"{doc_pages.path_of(name)}, line {number}" for number, _ in sorted(planted)]
+    assert sorted((problem.split(": ")[0] for problem in found), key=lambda one: int(one.split()[-1])) == at
+    assert all(any(wrong in problem for problem in found) for _, wrong in planted)
+    # Made anew the page is as before.
+    assert doc_blocks.remade(bad, name, doc_blocks.declared()) == text
 
 
 def _another_digit(lines: Sequence[str], columns: Sequence[int]) -> tuple[str, str]:

@@ -121,8 +121,7 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "into it. All have the TA's copy into its own memory.",
             "of it sharing: registering and releasing (temporary less registered). copy in the TA: a part "
             "of every kind; OP-TEE itself copies no byte. copy in the client: allocated less registered.",
-            "Pages are of 4 KiB: huge pages are off. Linux's timer interrupts every 4 million instructions, for about "
-            "3,000 to 14,000 of its own, which are part of the counts of a million and more.",
+            "Pages are of 4 KiB: huge pages are off. Linux's timer does not interrupt a call.",
         ],
     )
 
@@ -193,10 +192,11 @@ def _page_notes(variant: str, found: _Payloads) -> Iterator[str]:
         return
     pages = [(points[more] - points[less]) / ((more - less) / PAGE) for less, more in pairwise(sizes)]
     within = [points[size] for size in points if size <= PAGE]
+    least, most = count(min(within)), count(max(within))
     yield (
         f"{variant}: the cost of a call that shares registered memory without reading it does not follow a "
-        f"line. It depends on whole pages of 4 KiB: up to one page it costs {count(min(within))} to "
-        f"{count(max(within))}, and each page "
+        f"line. It depends on whole pages of 4 KiB: up to one page it costs "
+        f"{least if least == most else f'{least} to {most}'}, and each page "
         f"more costs {min(pages):,.1f} to {max(pages):,.1f}, depending on the size."
     )
 

@@ -180,10 +180,13 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         else:
             widest = max(widest, share)
     same = len(several) - len(cells)
-    found_same = (
-        f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, and "
-        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples."
+    alike = (
+        f"to within {100 * widest:.4f} %: ticks of Linux's timer make that difference, and the comparison takes the "
+        "least of each case's samples"
+        if widest
+        else "to the digit"
     )
+    found_same = f"{same:,} of {len(several):,} cases are the same on every core {alike}."
     emulated = (
         " An emulated core executes the instructions it is given: a count tells cores apart only where a library, or "
         "the C library, asks what the core has and takes other code."

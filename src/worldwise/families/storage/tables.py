@@ -260,7 +260,7 @@ def _legend_section(table: _Rows) -> Section:
         "requests: how often one call made Linux hand something to tee-supplicant, each there and back through the "
         "monitor, Linux and another process. It is how often the client gave the processor away, by the sample with "
         "the fewest; in calls of many million instructions other tasks take it too, which adds a few.",
-        "The samples of a case differ only by timer ticks, random keys and nonces. "
+        "Linux's timer does not interrupt a call; each sample has keys and nonces of its own. "
         + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
         *(f"{place}: {text}." for place, text in includes.items()),
     ]
