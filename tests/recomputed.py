@@ -347,6 +347,7 @@ class Checker:
             (r"How the published figures were compiled", self._compiled),
             (r"What mbedtls_timing_hardclock returns on Arm", self._clock),
             (r"What TAs answer to wrong calls", self._abuse),
+            (r"Own code: its regions, the dearest first", self._own),
         ]
 
     # --- a screen ---
@@ -966,6 +967,17 @@ class Checker:
             whole = one_of([count(row["median"]), f"{row['median']:,.0f}"])
             cells = [row["variant"], row["place"], whole, count(row["worst"]), self.milliseconds(row["worst"])]
             lines.append(line(cells, [row], 0, [row["median"]]))
+        return lines, scope
+
+    def _own(self, _found: re.Match[str], _block: Block) -> Expected:
+        scope = [row for row in self.rows if row["target"] == "own"]
+        lines = []
+        for row in scope:
+            medians = one_of({f"{row['median']:,.0f}", f"{math.floor(row['median'] + 0.5):,}"})
+            cells = [row["variant"], row["operation"], f"{row['n'] + 1:,}", count(row["first"]), medians]
+            # The dearest is that whose calls take most together.
+            spent = row["first"] + row["n"] * row["mean"]
+            lines.append(line([*cells, count(row["worst"])], [row], -spent, [row["first"], row["worst"]]))
         return lines, scope
 
     def _storage(self, found: re.Match[str], _block: Block) -> Expected:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Report parts of a user's own code: its regions by what they cost."""
 
-from worldwise.base.tables import Section, Table, whole
+from worldwise.base.tables import Section, whole
 from worldwise.plan.spec import OWN
 from worldwise.read.models import Reading, Row
+from worldwise.report.building import Column, answer, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
 
 _SECTION = "own-code"
@@ -18,24 +19,24 @@ def _rows(reading: Reading) -> list[Row]:
     return sorted((row for row in reading.rows if row.target == OWN), key=lambda row: (-_total(row), row.case))
 
 
-def _table(rows: list[Row]) -> Table:
-    cells = [
-        [row.implementation, row.operation, f"{row.n + 1:,}", f"{row.first:,}", whole(row.median), whole(row.worst)]
-        for row in rows
-    ]
-    headers = ["code", "region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"]
-    return Table(headers, cells, 2)
+_COLUMNS: list[Column[Row]] = [
+    name("code", lambda row: row.implementation),
+    name("region", lambda row: row.operation),
+    number("calls", lambda row: f"{row.n + 1:,}"),
+    number("first\ninstr", lambda row: f"{row.first:,}"),
+    number("median\ninstr", lambda row: whole(row.median)),
+    number("worst\ninstr", lambda row: whole(row.worst)),
+]
 
 
 def _sections(reading: Reading, _full: bool) -> list[Section]:
-    rows = _rows(reading)
-    return [Section(_TITLE, _table(rows), name=_SECTION)] if rows else []
+    found = section(_TITLE, _SECTION, _rows(reading), _COLUMNS)
+    return [found] if found else []
 
 
 def own_answer(reading: Reading) -> list[Answer]:
     """The regions by what all their calls cost together; nothing if the run has none."""
-    rows = _rows(reading)
-    return [Answer(_TITLE, _table(rows), sections=(_SECTION,))] if rows else []
+    return answer(_TITLE, _rows(reading), _COLUMNS, (_SECTION,), surprises=())
 
 
 TABLES = Tables(groups=(Group(10, _sections),), answers=own_answer)
