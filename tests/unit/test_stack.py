@@ -2,6 +2,7 @@
 """The user's own stack: what its file may say, what images are made of with it, and what a run keeps of it."""
 
 import io
+import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +21,9 @@ from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.read import lens
 from worldwise.read.compared import gate
-from worldwise.read.compared.stacks import settings_notes
+from worldwise.read.compared.comparison import Setting
+from worldwise.read.compared.stacks import changed_settings
+from worldwise.report import gated
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
@@ -53,6 +56,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
         ('[linux]\nwords = ["a b"]\n', "my-stack.toml:2: linux.words"),
         ('[optee]\npatches = ["none.patch"]\n', "none.patch cannot be read: No such file or directory"),
         ('[optee]\npatches = ["my-stack.toml"]\n', "is no unified diff"),
+        ('[optee]\nsource = "none"\n', "optee.source: there is no folder "),
         ('[optee]\nsource = "."\n', "is no source of OP-TEE OS: it has no folder core/arch/arm"),
         ("optee = [", "my-stack.toml:1: not valid TOML"),
     ],
@@ -221,14 +225,50 @@ def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
         def __init__(self, digest: str) -> None:
             self.images = {"optee-x": digest, "linux": "c" * 64, "optee-source": digest}
 
-    pairs = [(Manifest(digests[0]), Manifest(digests[1]))]
-    assert settings_notes(pairs, tmp_path) == [  # type: ignore[arg-type]
-        "optee-x: of OP-TEE's settings differ CFG_A y / absent, CFG_C absent / y."
+    def changed(a: str, b: str) -> tuple[list[Setting], list[str]]:
+        return changed_settings([(Manifest(a), Manifest(b))], tmp_path)  # type: ignore[list-item]
+
+    settings, notes = changed(*digests)
+    assert settings == [
+        Setting(image="optee-x", setting="CFG_A", a="y", b="absent"),
+        Setting(image="optee-x", setting="CFG_C", a="absent", b="y"),
     ]
-    same = [(Manifest(digests[0]), Manifest(digests[0]))]
-    assert settings_notes(same, tmp_path) == ["optee-x: all 5 settings of OP-TEE are the same."]  # type: ignore[arg-type]
-    gone = [(Manifest(digests[0]), Manifest("d" * 64))]
-    assert "no longer has both images" in settings_notes(gone, tmp_path)[0]  # type: ignore[arg-type]
+    assert notes == ["optee-x: 2 settings of OP-TEE differ."]
+    assert changed(digests[0], digests[0]) == ([], ["optee-x: all 5 settings of OP-TEE are the same."])
+    settings, notes = changed(digests[0], "d" * 64)
+    assert not settings
+    assert "no longer has both images" in notes[0]
+
+
+def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
+    """If this fails, whoever upgrades does not see which settings the new release chose otherwise."""
+    records: dict[Case, RecordList] = {TEE: make_records(TEE)}
+    run = run_of(tmp_path / "runs", 1, records)
+    plain = gate.compare_runs(run, run, gate.Options())
+    assert "settings" not in json.loads(gated.to_json(plain))
+    assert not any(section.title.startswith("Settings") for section in gated.sections(plain))
+    settings = tuple(Setting(image="optee-x", setting=f"CFG_{number}", a="y", b="n") for number in range(8))
+    changed = plain.model_copy(update={"settings": settings})
+    (section,) = (each for each in gated.sections(changed, True) if each.title == "Settings of OP-TEE that differ")
+    assert section.table
+    assert section.table.headers == ["setting", "A", "B"]
+    assert section.table.rows == [[one.setting, "y", "n"] for one in settings]
+    (section,) = (each for each in gated.brief_sections(changed) if each.title.startswith("Settings"))
+    assert section.table
+    assert len(section.table.rows) == 6
+    assert section.notes == ["2 more settings differ (`--full` lists them)."]
+    assert json.loads(gated.to_json(changed))["settings"][0] == {
+        "image": "optee-x",
+        "setting": "CFG_0",
+        "a": "y",
+        "b": "n",
+    }
+    two = (*settings, settings[0].model_copy(update={"image": "optee-y"}))
+    (section,) = (
+        each for each in gated.sections(plain.model_copy(update={"settings": two})) if each.title.startswith("Settings")
+    )
+    assert section.table
+    assert section.table.headers == ["OP-TEE", "setting", "A", "B"]
 
 
 def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> None:

@@ -71,14 +71,15 @@ def require_settings(stack: BroughtStack, image: Path) -> None:
             )
 
 
-def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    """The settings in which two OP-TEEs differ, `CFG_TEE_CORE_DEBUG y / n` each."""
+def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The settings in which two OP-TEEs differ, sorted: name, value in each. What is not set is as n."""
     return [
-        f"{name} {_shown(a.get(name))} / {_shown(b.get(name))}"
+        (name, _shown(a.get(name)), _shown(b.get(name)))
         for name in sorted(a.keys() | b.keys())
         if a.get(name, _NO) != b.get(name, _NO)
     ]
 
 
 def _shown(value: str | None) -> str:
-    return {None: "absent", _YES: "y"}.get(value, value or "")
+    # What a stranger's makefiles wrote.
+    return {None: "absent", _YES: "y"}.get(value, files.quoted(value or "", 60))

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from worldwise.base import toml_model
 from worldwise.base.disk import listing_digest
+from worldwise.libraries.stacks import provenance
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
@@ -99,6 +100,8 @@ class BroughtStack:
         origin: its file as the user named it, for messages.
         text: the content of that.
         files: SHA-256 of each file of the copy, by its path there.
+        revision: the commit of its source, and what differs from it; empty if that has none. A copy in the cache does
+            not have it, for two commits can have the same files.
     """
 
     stack: Stack
@@ -106,6 +109,7 @@ class BroughtStack:
     origin: Path
     text: str
     files: Mapping[str, str]
+    revision: str = ""
 
     @property
     def name(self) -> str:
@@ -151,11 +155,12 @@ def parse(text: str, file: Path) -> Stack:
     return toml_model.parse(Stack, text, file)
 
 
-def words(stack: Stack) -> tuple[str, ...]:
-    """What a stack has for the lab's, a few words each."""
+def words(stack: Stack, revision: str = "") -> tuple[str, ...]:
+    """What a stack has for the lab's, a few words each. `revision` is its source's, as BroughtStack has it."""
     optee = stack.optee
+    commit = f" ({provenance.short(revision)})" if revision else ""
     return (
-        *((f"OP-TEE from {optee.source}",) if optee.source else ()),
+        *((f"OP-TEE from {optee.source}{commit}",) if optee.source else ()),
         *(f"OP-TEE with {Path(patch).name}" for patch in optee.patches),
         *(f"OP-TEE {name}={value}" for name, value in optee.settings.items()),
         *(f"TF-A {name}={value}" for name, value in stack.firmware.settings.items()),
