@@ -16,7 +16,7 @@ from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
 from worldwise.libraries import own
 from worldwise.libraries.stacks import copies, stack
-from worldwise.libraries.stacks.config import config_of, require_known, require_settings
+from worldwise.libraries.stacks.config import config_of, require_known, require_settings, require_words
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.read import lens
@@ -27,7 +27,7 @@ from worldwise.report import gated
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
-from worldwise.targets.inputs import boot_words
+from worldwise.targets.inputs import QUIET, boot_words, linux_words
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
@@ -165,8 +165,59 @@ def test_a_setting_that_nobody_reads_is_told(tmp_path: Path) -> None:
     names = tmp_path / "names"
     names.write_text("CFG_TEE_CORE_DEBUG\nCFG_WERROR\n")
     with pytest.raises(WorldwiseError, match="CFG_TEE_CORE_DEBG is in no file of this OP-TEE") as refused:
-        require_known(made, names)
+        require_known(made, "optee.settings", made.stack.optee.settings, names)
     assert refused.value.hint == "did you mean 'CFG_TEE_CORE_DEBUG'?"
+    firmware = brought(tmp_path, '[tf-a.settings]\nENABLE_FEAT_RNGG = "0"\n')
+    names.write_text("ENABLE_FEAT_RNG\nSPD\n")
+    with pytest.raises(WorldwiseError, match="tf-a.settings: ENABLE_FEAT_RNGG is in no makefile of TF-A") as refused:
+        require_known(firmware, "tf-a.settings", firmware.stack.firmware.settings, names)
+    assert refused.value.hint == "did you mean 'ENABLE_FEAT_RNG'?"
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("mitigations=off", True),
+        ("quiet", True),
+        ("rcu-nocbs=0", True),
+        ("optee.any=1", True),
+        ("mitigation=off", False),
+        ("itigations=off", False),
+    ],
+)
+def test_a_word_that_linux_would_ignore_is_told(word: str, known: bool, tmp_path: Path) -> None:
+    made = brought(tmp_path, f'[linux]\nwords = ["{word}"]\n')
+    kernel = tmp_path / "Image"
+    kernel.write_bytes(b"\xff\0mitigations=\0quiet\0rcu_nocbs\0")
+    if known:
+        require_words(made, kernel)
+        return
+    with pytest.raises(WorldwiseError, match="linux.words: Linux has no parameter") as refused:
+        require_words(made, kernel)
+    assert word[0] != "m" or refused.value.hint == "did you mean 'mitigations'?"
+
+
+def test_what_a_stack_names_is_sought_where_it_is_read(tmp_path: Path) -> None:
+    """If this fails, a misspelt setting of OP-TEE or TF-A, or a word for Linux, changes nothing and nobody says so."""
+    text = f'{DEBUG}[tf-a.settings]\nENABLE_FEAT_RNG = "0"\n[linux]\nwords = ["quiet"]\n'
+    asked = []
+
+    class Images:
+        def get(self, recipe: Recipe) -> "Images":
+            asked.append(recipe.name)
+            return self
+
+        def file(self, name: str) -> Path:
+            path = tmp_path / name
+            path.write_bytes(b"\0quiet\0" if name == "Image" else b"CFG_TEE_CORE_DEBUG\nENABLE_FEAT_RNG\n")
+            return path
+
+    with stack.used(made := brought(tmp_path, text)):
+        optee_images.require_understood(made, Images())  # type: ignore[arg-type]
+    assert asked == ["optee-names", "tf-a-names", "linux"]
+    assert linux_words(QUIET) == QUIET
+    with stack.used(made):
+        assert linux_words(QUIET) == (*QUIET, "quiet")
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\0" * 10240])

@@ -17,7 +17,7 @@ from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.stacks import copies, stack
-from worldwise.libraries.stacks.config import config_of, differing, require_known, require_settings
+from worldwise.libraries.stacks.config import config_of, differing, require_settings
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import LINUX, TEE_TARGETS
@@ -97,7 +97,7 @@ def check(file: Path, build: bool) -> int:
     for word in stack.words(brought.stack, brought.revision):
         outgoing.echo(f"{word}")
     with own.told(""):
-        require_known(brought, images.get(optee_images.optee_names()).file("names"))
+        optee_images.require_understood(brought, images)
     wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
     outgoing.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
