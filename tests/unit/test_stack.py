@@ -249,6 +249,22 @@ def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
         raise WorldwiseError("the build of optee failed", "see the log", log)
 
 
+@pytest.mark.parametrize(("header", "old"), [("uint32_t *count);", True), ("__GP11_TEE_ReadObjectData();", False)])
+def test_an_old_release_is_named_where_a_build_fails(header: str, old: bool, tmp_path: Path) -> None:
+    """If this fails, whoever measures 3.20 reads of a pointer's type and not that no suite's TA builds there."""
+    for name in ("core/arch/arm", "lib/libutee/include"):
+        (tmp_path / "tree" / name).mkdir(parents=True)
+    (tmp_path / "tree" / "lib" / "libutee" / "include" / "tee_internal_api.h").write_text(header)
+    with (
+        stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')),
+        pytest.raises(WorldwiseError) as refused,
+        own.told("mbedtls-nist"),
+    ):
+        raise WorldwiseError("the build of programs failed", "see the log", "ta.c:1:1: error: wrong type\n")
+    assert ("older than 3.21" in refused.value.hint) == old
+    assert "see the log" in refused.value.hint
+
+
 def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> None:
     """If this fails, an upgrade looks like a change of the code, or a report does not say what it was measured on."""
     made = brought(tmp_path, DEBUG)

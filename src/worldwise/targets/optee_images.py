@@ -80,7 +80,7 @@ def optee_source() -> Recipe:
             name="optee-source-own",
             script="optee-own.sh",
             outputs=("source.tar",),
-            trees={"patches": ours, "tree": used.tree},
+            trees={"patches": ours, "older": paths.PATCHES / "optee-os-older", "tree": used.tree},
         )
     else:
         source = Recipe(

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base import toml_model
+from worldwise.base import files, toml_model
 from worldwise.base.disk import listing_digest
 from worldwise.libraries.stacks import provenance
 
@@ -21,6 +21,7 @@ from worldwise.libraries.stacks import provenance
 STACK = "stack"
 MANIFEST = "stack.toml"
 PATCHES, TREE = "patches", "tree"
+_API, _MOST_HEADER = "lib/libutee/include/tee_internal_api.h", 2**20
 # Of a setting's value nothing may end a word of a shell or of make.
 _VALUE = r"^[A-Za-z0-9_.,:/+-]{0,200}$"
 _Value = Annotated[str, Field(pattern=_VALUE)]
@@ -130,6 +131,19 @@ class BroughtStack:
     def tree(self) -> Path | None:
         """The folder of its OP-TEE; None if that is the lab's."""
         return self.folder / TREE if self.stack.optee.source else None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether its OP-TEE has no TEE Internal Core API 1.3 yet, for which the TAs of the suites are written."""
+        if self.tree is None:
+            return False
+        try:
+            header = files.read_bytes(self.tree / _API, _MOST_HEADER, self.tree)
+        except OSError:
+            # It is no OP-TEE, and its build says so.
+            return False
+        # Since that version, the functions as they were before it have such names.
+        return b"__GP11_" not in header
 
 
 _used: list[BroughtStack | None] = []
