@@ -6,6 +6,7 @@ import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_compare_gate import TEE, run_of
@@ -14,10 +15,14 @@ from synthetic import RecordList, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
+from worldwise.lab.sandbox.limits import Limits
 from worldwise.libraries import own
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, require_known, require_settings, require_words
 from worldwise.libraries.stacks.stack import BroughtStack
+from worldwise.machine.diagnosis import judge
+from worldwise.machine.machine import RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.snapshot import Snapshots
 from worldwise.plan.case import Case
 from worldwise.read import lens
 from worldwise.read.compared import gate
@@ -336,6 +341,39 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     )
     assert section.table
     assert section.table.headers == ["OP-TEE", "setting", "A", "B"]
+
+
+def machine(stack_file: str) -> Machine:
+    return Machine("optee-x", {}, {}, (), {}, 0x1000, {}, (), stack=stack_file)
+
+
+@pytest.mark.parametrize(("stack_file", "boots"), [("my-stack.toml", 1), ("", 2)])
+def test_a_stack_that_does_not_boot_is_tried_once(stack_file: str, boots: int, tmp_path: Path) -> None:
+    """If this fails, each case of a stack that hangs at boot is waited for; or a busy host spoils all of a suite."""
+    tried = []
+
+    class Failing(Snapshots):
+        def _boot_and_save(self, machine: Machine, work: Path) -> None:
+            tried.append(work)
+            raise WorldwiseError(f"{machine.shown} did not boot")
+
+    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64)
+    snapshots = Failing(SimpleNamespace(lab=lab), lambda _: None, 1)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(WorldwiseError, match="machine optee-x did not boot") as refused:
+            snapshots.get(machine(stack_file))
+        assert refused.value.message.startswith(stack_file or "machine")
+    assert len(tried) == boots
+
+
+def test_a_core_that_panics_is_blamed_on_its_stack(tmp_path: Path) -> None:
+    (tmp_path / SECURE_CONSOLE).write_text("E/TC:0 0 Panic 'no heap' at core/arch/arm/kernel/boot.c:1 <init>\n")
+    (tmp_path / RECORDS).write_text("")
+    with pytest.raises(WorldwiseError) as refused:
+        judge(1, tmp_path, machine("my-stack.toml"), SimpleNamespace(), Limits())  # type: ignore[arg-type]
+    assert refused.value.message == (
+        "my-stack.toml: machine optee-x: OP-TEE's core panicked: Panic 'no heap' at core/arch/arm/kernel/boot.c:1 <init>"
+    )
 
 
 def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> None:
