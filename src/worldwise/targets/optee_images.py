@@ -108,9 +108,7 @@ def optee_names() -> Recipe:
 
 def firmware_names() -> Recipe:
     """The names of settings that the makefiles of TF-A know, a line each."""
-    return Recipe(
-        name="tf-a-names", script="tf-a-names.sh", outputs=("names",), sources=("arm-trusted-firmware",)
-    )
+    return Recipe(name="tf-a-names", script="tf-a-names.sh", outputs=("names",), sources=("arm-trusted-firmware",))
 
 
 def require_understood(used: stack.BroughtStack, images: ImageStore) -> None:

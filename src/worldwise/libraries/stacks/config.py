@@ -63,7 +63,7 @@ def require_known(stack: BroughtStack, key: str, settings: Iterable[str], names:
 def require_words(stack: BroughtStack, kernel: Path) -> None:
     """Refuse a word that Linux would ignore; `kernel` is its uncompressed image.
 
-    A word for a module, `module.parameter`, is the module's to know. Raises WorldwiseError with the words that are close.
+    A word for a module, `module.parameter`, is the module's to know. Raises WorldwiseError with words that are close.
     """
     # Linux takes a hyphen for an underscore. A parameter stands in its image as text, with or without the sign.
     known = {text.replace(b"-", b"_") for text in _WORD.findall(kernel.read_bytes())}
