@@ -200,7 +200,10 @@ def test_a_machine_that_will_never_get_there_is_not_waited_for(path: Path) -> No
         looked.append(time.monotonic())
         return len(looked) == 2
 
-    with serving(path, {"Z0,4011d8,4": "OK"}), GdbStub(path, 100) as stub:
-        with pytest.raises(WorldwiseError, match="will not get ready"):
-            stub.run_to(ADDRESS, hopeless)
+    with (
+        serving(path, {"Z0,4011d8,4": "OK"}),
+        GdbStub(path, 100) as stub,
+        pytest.raises(WorldwiseError, match="will not get ready"),
+    ):
+        stub.run_to(ADDRESS, hopeless)
     assert len(looked) == 2
