@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -399,6 +400,18 @@ def test_the_sizes_of_a_ta_are_the_least_that_do(
         built = application(*own_codes.application(folder, ta__user_ta_header_defines_dot_h=text), None, images)
         again = prepare(Wanted(Path(built.name), lives=2, application=built), images, Emulator(lab, note), note)
         assert {one.status for one in again.counted.lives} == {status}
+        assert "was not entered" not in " ".join(again.code.manifest.notes)
+
+
+def test_a_client_that_asks_for_another_ta_is_told(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, whoever misspells a UUID reads a status and looks for it in the TA."""
+    other = f"BINARY = {UUID(int=7)}\n-include $(TA_DEV_KIT_DIR)/mk/ta_dev_kit.mk\n"
+    built = application(*own_codes.application(tmp_path, ta__Makefile=other), None, images)
+    wanted = Wanted(Path(built.name), regions=("TEEC_OpenSession",), lives=2, application=built)
+    ready = prepare(wanted, images, Emulator(lab, note), note)
+    notes = " ".join(ready.code.manifest.notes)
+    assert f"the TA {UUID(int=7)} was not entered: the client opens a session of another UUID" in notes
+    assert "ended with status 1" in notes
 
 
 def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:

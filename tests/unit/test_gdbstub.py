@@ -190,3 +190,20 @@ def test_memory_that_is_not_there_is_told(answers: Mapping[str, str], said: str,
     with serving(path, answers), GdbStub(path, 5) as stub, pytest.raises(WorldwiseError, match=said):
         stub.write(0, b"\0")
         stub.step()
+
+
+def test_a_machine_that_will_never_get_there_is_not_waited_for(path: Path) -> None:
+    """If this fails, each case of an OP-TEE whose core panics at boot takes three minutes to fail."""
+    looked = []
+
+    def hopeless() -> bool:
+        looked.append(time.monotonic())
+        return len(looked) == 2
+
+    with (
+        serving(path, {"Z0,4011d8,4": "OK"}),
+        GdbStub(path, 100) as stub,
+        pytest.raises(WorldwiseError, match="will not get ready"),
+    ):
+        stub.run_to(ADDRESS, hopeless)
+    assert len(looked) == 2

@@ -6,9 +6,11 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+import own_codes
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.explain.layers import load_rules
@@ -244,6 +246,19 @@ def test_the_elf_file_in_a_ta_is_found(tmp_path: Path) -> None:
 def test_what_is_no_ta_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError, match=said):
         elf_of(content, tmp_path / "x.ta")
+
+
+def test_a_ta_under_another_name_is_refused(tmp_path: Path) -> None:
+    """If this fails, OP-TEE refuses the TA in the middle of a measurement, with a number."""
+    ta, client = tmp_path / f"{own_codes.UUID}.ta", tmp_path / "client"
+    client.write_bytes(b"")
+    ta.write_bytes(signed())
+    with pytest.raises(WorldwiseError, match="was signed as 00000000-0000-0000-0000-000000000000, so OP-TEE refuses"):
+        application(ta, client, None, None)  # type: ignore[arg-type]
+    named = ta.rename(tmp_path / f"{UUID(int=0)}.ta")
+    assert application(named, client, None, None).uuid == str(UUID(int=0))  # type: ignore[arg-type]
+    ta.write_bytes(signed(0))
+    assert application(ta, client, None, None).uuid == own_codes.UUID  # type: ignore[arg-type]
 
 
 def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:

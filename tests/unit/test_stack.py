@@ -2,9 +2,11 @@
 """The user's own stack: what its file may say, what images are made of with it, and what a run keeps of it."""
 
 import io
+import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_compare_gate import TEE, run_of
@@ -13,18 +15,24 @@ from synthetic import RecordList, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
+from worldwise.lab.sandbox.limits import Limits
 from worldwise.libraries import own
 from worldwise.libraries.stacks import copies, stack
-from worldwise.libraries.stacks.config import config_of, require_known, require_settings
+from worldwise.libraries.stacks.config import config_of, require_known, require_settings, require_words
 from worldwise.libraries.stacks.stack import BroughtStack
+from worldwise.machine.diagnosis import judge
+from worldwise.machine.machine import RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.snapshot import Snapshots
 from worldwise.plan.case import Case
 from worldwise.read import lens
 from worldwise.read.compared import gate
-from worldwise.read.compared.stacks import settings_notes
+from worldwise.read.compared.comparison import Setting
+from worldwise.read.compared.stacks import changed_settings
+from worldwise.report import gated
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
-from worldwise.targets.inputs import boot_words
+from worldwise.targets.inputs import QUIET, boot_words, linux_words
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
@@ -53,6 +61,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
         ('[linux]\nwords = ["a b"]\n', "my-stack.toml:2: linux.words"),
         ('[optee]\npatches = ["none.patch"]\n', "none.patch cannot be read: No such file or directory"),
         ('[optee]\npatches = ["my-stack.toml"]\n', "is no unified diff"),
+        ('[optee]\nsource = "none"\n', "optee.source: there is no folder "),
         ('[optee]\nsource = "."\n', "is no source of OP-TEE OS: it has no folder core/arch/arm"),
         ("optee = [", "my-stack.toml:1: not valid TOML"),
     ],
@@ -161,8 +170,59 @@ def test_a_setting_that_nobody_reads_is_told(tmp_path: Path) -> None:
     names = tmp_path / "names"
     names.write_text("CFG_TEE_CORE_DEBUG\nCFG_WERROR\n")
     with pytest.raises(WorldwiseError, match="CFG_TEE_CORE_DEBG is in no file of this OP-TEE") as refused:
-        require_known(made, names)
+        require_known(made, "optee.settings", made.stack.optee.settings, names)
     assert refused.value.hint == "did you mean 'CFG_TEE_CORE_DEBUG'?"
+    firmware = brought(tmp_path, '[tf-a.settings]\nENABLE_FEAT_RNGG = "0"\n')
+    names.write_text("ENABLE_FEAT_RNG\nSPD\n")
+    with pytest.raises(WorldwiseError, match=r"tf-a\.settings: ENABLE_FEAT_RNGG is in no makefile of TF-A") as refused:
+        require_known(firmware, "tf-a.settings", firmware.stack.firmware.settings, names)
+    assert refused.value.hint == "did you mean 'ENABLE_FEAT_RNG'?"
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("mitigations=off", True),
+        ("quiet", True),
+        ("rcu-nocbs=0", True),
+        ("optee.any=1", True),
+        ("mitigation=off", False),
+        ("itigations=off", False),
+    ],
+)
+def test_a_word_that_linux_would_ignore_is_told(word: str, known: bool, tmp_path: Path) -> None:
+    made = brought(tmp_path, f'[linux]\nwords = ["{word}"]\n')
+    kernel = tmp_path / "Image"
+    kernel.write_bytes(b"\xff\0mitigations=\0quiet\0rcu_nocbs\0")
+    if known:
+        require_words(made, kernel)
+        return
+    with pytest.raises(WorldwiseError, match=r"linux\.words: Linux has no parameter") as refused:
+        require_words(made, kernel)
+    assert word[0] != "m" or refused.value.hint == "did you mean 'mitigations'?"
+
+
+def test_what_a_stack_names_is_sought_where_it_is_read(tmp_path: Path) -> None:
+    """If this fails, a misspelt setting of OP-TEE or TF-A, or a word for Linux, changes nothing and nobody says so."""
+    text = f'{DEBUG}[tf-a.settings]\nENABLE_FEAT_RNG = "0"\n[linux]\nwords = ["quiet"]\n'
+    asked = []
+
+    class Images:
+        def get(self, recipe: Recipe) -> "Images":
+            asked.append(recipe.name)
+            return self
+
+        def file(self, name: str) -> Path:
+            path = tmp_path / name
+            path.write_bytes(b"\0quiet\0" if name == "Image" else b"CFG_TEE_CORE_DEBUG\nENABLE_FEAT_RNG\n")
+            return path
+
+    with stack.used(made := brought(tmp_path, text)):
+        optee_images.require_understood(made, Images())  # type: ignore[arg-type]
+    assert asked == ["optee-names", "tf-a-names", "linux"]
+    assert linux_words(QUIET) == QUIET
+    with stack.used(made):
+        assert linux_words(QUIET) == (*QUIET, "quiet")
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\0" * 10240])
@@ -194,6 +254,22 @@ def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
         raise WorldwiseError("the build of optee failed", "see the log", log)
 
 
+@pytest.mark.parametrize(("header", "old"), [("uint32_t *count);", True), ("__GP11_TEE_ReadObjectData();", False)])
+def test_an_old_release_is_named_where_a_build_fails(header: str, old: bool, tmp_path: Path) -> None:
+    """If this fails, whoever measures 3.20 reads of a pointer's type and not that no suite's TA builds there."""
+    for name in ("core/arch/arm", "lib/libutee/include"):
+        (tmp_path / "tree" / name).mkdir(parents=True)
+    (tmp_path / "tree" / "lib" / "libutee" / "include" / "tee_internal_api.h").write_text(header)
+    with (
+        stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')),
+        pytest.raises(WorldwiseError) as refused,
+        own.told("mbedtls-nist"),
+    ):
+        raise WorldwiseError("the build of programs failed", "see the log", "ta.c:1:1: error: wrong type\n")
+    assert ("older than 3.21" in refused.value.hint) == old
+    assert "see the log" in refused.value.hint
+
+
 def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> None:
     """If this fails, an upgrade looks like a change of the code, or a report does not say what it was measured on."""
     made = brought(tmp_path, DEBUG)
@@ -221,14 +297,83 @@ def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
         def __init__(self, digest: str) -> None:
             self.images = {"optee-x": digest, "linux": "c" * 64, "optee-source": digest}
 
-    pairs = [(Manifest(digests[0]), Manifest(digests[1]))]
-    assert settings_notes(pairs, tmp_path) == [  # type: ignore[arg-type]
-        "optee-x: of OP-TEE's settings differ CFG_A y / absent, CFG_C absent / y."
+    def changed(a: str, b: str) -> tuple[list[Setting], list[str]]:
+        return changed_settings([(Manifest(a), Manifest(b))], tmp_path)  # type: ignore[list-item]
+
+    settings, notes = changed(*digests)
+    assert settings == [
+        Setting(image="optee-x", setting="CFG_A", a="y", b="absent"),
+        Setting(image="optee-x", setting="CFG_C", a="absent", b="y"),
     ]
-    same = [(Manifest(digests[0]), Manifest(digests[0]))]
-    assert settings_notes(same, tmp_path) == ["optee-x: all 5 settings of OP-TEE are the same."]  # type: ignore[arg-type]
-    gone = [(Manifest(digests[0]), Manifest("d" * 64))]
-    assert "no longer has both images" in settings_notes(gone, tmp_path)[0]  # type: ignore[arg-type]
+    assert notes == ["optee-x: 2 settings of OP-TEE differ."]
+    assert changed(digests[0], digests[0]) == ([], ["optee-x: all 5 settings of OP-TEE are the same."])
+    settings, notes = changed(digests[0], "d" * 64)
+    assert not settings
+    assert "no longer has both images" in notes[0]
+
+
+def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
+    """If this fails, whoever upgrades does not see which settings the new release chose otherwise."""
+    records: dict[Case, RecordList] = {TEE: make_records(TEE)}
+    run = run_of(tmp_path / "runs", 1, records)
+    plain = gate.compare_runs(run, run, gate.Options())
+    assert "settings" not in json.loads(gated.to_json(plain))
+    assert not any(section.title.startswith("Settings") for section in gated.sections(plain))
+    settings = tuple(Setting(image="optee-x", setting=f"CFG_{number}", a="y", b="n") for number in range(8))
+    changed = plain.model_copy(update={"settings": settings})
+    (section,) = (each for each in gated.sections(changed, True) if each.title == "Settings of OP-TEE that differ")
+    assert section.table
+    assert section.table.headers == ["setting", "A", "B"]
+    assert section.table.rows == [[one.setting, "y", "n"] for one in settings]
+    (section,) = (each for each in gated.brief_sections(changed) if each.title.startswith("Settings"))
+    assert section.table
+    assert len(section.table.rows) == 6
+    assert section.notes == ["2 more settings differ (`--full` lists them)."]
+    assert json.loads(gated.to_json(changed))["settings"][0] == {
+        "image": "optee-x",
+        "setting": "CFG_0",
+        "a": "y",
+        "b": "n",
+    }
+    two = (*settings, settings[0].model_copy(update={"image": "optee-y"}))
+    (section,) = (
+        each for each in gated.sections(plain.model_copy(update={"settings": two})) if each.title.startswith("Settings")
+    )
+    assert section.table
+    assert section.table.headers == ["OP-TEE", "setting", "A", "B"]
+
+
+def machine(stack_file: str) -> Machine:
+    return Machine("optee-x", {}, {}, (), {}, 0x1000, {}, (), stack=stack_file)
+
+
+@pytest.mark.parametrize(("stack_file", "boots"), [("my-stack.toml", 1), ("", 2)])
+def test_a_stack_that_does_not_boot_is_tried_once(stack_file: str, boots: int, tmp_path: Path) -> None:
+    """If this fails, each case of a stack that hangs at boot is waited for; or a busy host spoils all of a suite."""
+    tried = []
+
+    class Failing(Snapshots):
+        def _boot_and_save(self, machine: Machine, work: Path) -> None:
+            tried.append(work)
+            raise WorldwiseError(f"{machine.shown} did not boot")
+
+    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64)
+    snapshots = Failing(SimpleNamespace(lab=lab), lambda _: None, 1)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(WorldwiseError, match="machine optee-x did not boot") as refused:
+            snapshots.get(machine(stack_file))
+        assert refused.value.message.startswith(stack_file or "machine")
+    assert len(tried) == boots
+
+
+def test_a_core_that_panics_is_blamed_on_its_stack(tmp_path: Path) -> None:
+    (tmp_path / SECURE_CONSOLE).write_text("E/TC:0 0 Panic 'no heap' at core/kernel/boot.c:1 <init>\n")
+    (tmp_path / RECORDS).write_text("")
+    with pytest.raises(WorldwiseError) as refused:
+        judge(1, tmp_path, machine("my-stack.toml"), SimpleNamespace(), Limits())  # type: ignore[arg-type]
+    assert refused.value.message == (
+        "my-stack.toml: machine optee-x: OP-TEE's core panicked: Panic 'no heap' at core/kernel/boot.c:1 <init>"
+    )
 
 
 def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> None:

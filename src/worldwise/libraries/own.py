@@ -215,8 +215,12 @@ def _of_stack(used: stack.BroughtStack, error: WorldwiseError, says: Sequence[st
     said = says[-1] if says else first
     if not said:
         return error
+    old = (
+        "this OP-TEE is older than 3.21 and has no TEE Internal Core API 1.3, for which most TAs of the suites are "
+        "written; a TA of your own can be measured on it: run --ta DIR --client DIR --stack FILE. "
+    )
     return WorldwiseError(
         f"{used.origin}: {files.quoted(said, 400)}",
-        f"docs/use/stack.md says what a stack may change. {error.hint}".strip(),
+        f"{old if used.is_old else ''}docs/use/stack.md says what a stack may change. {error.hint}".strip(),
         error.details,
     )

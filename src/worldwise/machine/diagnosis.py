@@ -84,7 +84,7 @@ def judge(status: int, directory: Path, machine: Machine, lab: Lab, limits: Limi
         problem += f": {broken}" if broken else ""
     else:
         return
-    raise WorldwiseError(f"machine {machine.name}: {problem}", details=diagnosis(directory, machine, lab))
+    raise WorldwiseError(f"{machine.shown}: {problem}", details=diagnosis(directory, machine, lab))
 
 
 def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> list[str]:

@@ -18,6 +18,8 @@ from worldwise.lab.sandbox.lending import socket_of
 
 # A packet that is damaged again and again, and one longer than any that is asked for, is garbage.
 _TRIES = 3
+# Seconds after which a machine that runs is looked at again.
+_LOOK_EVERY = 1.0
 _LONGEST = 2**20
 # Bytes in front of a packet that are neither acknowledgements nor a notification.
 _MOST_NOISE = 256
@@ -160,13 +162,13 @@ class GdbStub(GdbClient):
                     raise WorldwiseError("the emulator did not open its debug socket") from None
                 time.sleep(0.01)
 
-    def run_to(self, address: int) -> None:
+    def run_to(self, address: int, hopeless: Callable[[], bool] = lambda: False) -> None:
         """Let the machine run, and stop it just before the instruction at a virtual address.
 
-        Raises WorldwiseError if it does not get there in time, or ends before.
+        Raises WorldwiseError if it does not get there in time, or ends before, or `hopeless` says that it never will.
         """
         self._request(f"Z0,{address:x},4", "OK")
-        reply = self._request("c")
+        reply = self._request("c", hopeless=hopeless)
         if not reply.startswith(("T05", "S05")):
             raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
         self._request(f"z0,{address:x},4", "OK")
@@ -197,9 +199,15 @@ class GdbStub(GdbClient):
         """Let a stopped machine run on. The connection must stay open until it ends."""
         self._socket.sendall(b"$c#63")
 
-    def _request(self, command: str, expected: str = "") -> str:
+    def _request(self, command: str, expected: str = "", hopeless: Callable[[], bool] = lambda: False) -> str:
+        deadline = time.monotonic() + self._timeout
         try:
-            reply = self.request(command)
+            self.send(command)
+            while (reply := self._reply_within(min(_LOOK_EVERY, deadline - time.monotonic()))) is None:
+                if hopeless():
+                    raise WorldwiseError("the machine will not get ready")
+                if time.monotonic() > deadline:
+                    raise TimeoutError
         except TimeoutError:
             raise WorldwiseError(f"the machine was not ready after {self._timeout:.0f} s") from None
         except (OSError, GarbageError) as error:
@@ -207,3 +215,10 @@ class GdbStub(GdbClient):
         if expected and reply != expected:
             raise WorldwiseError(f"the emulator's debugger answered {reply!r} to {command!r}")
         return reply
+
+    def _reply_within(self, seconds: float) -> str | None:
+        """The next packet of the server; None if it has not come whole in time."""
+        try:
+            return self.reply(seconds)
+        except TimeoutError:
+            return None

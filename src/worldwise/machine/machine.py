@@ -82,6 +82,7 @@ class Machine:
         brought: those of `files` that a machine sees only once a case begins: no part of its saved state.
         patience: seconds for which its programs may record nothing, if more than other machines get.
         host_files: names of the files that `beside` writes into the case's directory.
+        stack: the file of the user's own stack that it is made with; empty if it is the lab's.
     """
 
     name: str
@@ -98,6 +99,12 @@ class Machine:
     brought: tuple[str, ...] = ()
     patience: float = 0
     host_files: tuple[str, ...] = ()
+    stack: str = ""
+
+    @property
+    def shown(self) -> str:
+        """How it is named where it is to blame."""
+        return f"{self.stack}: machine {self.name}" if self.stack else f"machine {self.name}"
 
     def digest(self, lab: Lab) -> str:
         """The machine's address: over the lab (and so QEMU), files, arguments and stopping point."""

@@ -15,7 +15,7 @@ from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
 from worldwise.base.disk import require_space
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
@@ -36,6 +36,7 @@ _COMPARED: dict[Path, tuple[int, ...]] = {}
 ATTEMPTS = 3
 # A program may take this many times as long as a boot to reach the point where its state is saved.
 _PREPARE = 5
+_LEAVE_OUT = "it boots without the stack: leave out its lines one by one, and read the end of its consoles"
 # QEMU's options for a machine that begins from the saved state bound by `state_of`.
 RESTORED = ("-incoming", f"file:/snapshot/{_STATE}")
 # QEMU's options for a machine that a debugger runs to the point where its state is saved.
@@ -62,6 +63,8 @@ class Snapshots:
         self._qemu = qemu
         self._notify = notify
         self._boot_limit = boot_limit
+        # Of a stack that does not boot, the other cases are told so at once.
+        self._failed: dict[str, WorldwiseError] = {}
 
     def get(self, machine: Machine) -> Path:
         """The machine's saved state, made if it is not there or damaged. Returns its folder.
@@ -76,6 +79,8 @@ class Snapshots:
             if not problem:
                 mark_used(final)
                 return final
+            if failed := self._failed.get(digest):
+                raise failed
             if final.exists():
                 self._notify(f"snapshot of {machine.name}: {problem}; booting anew")
                 shutil.rmtree(final)
@@ -84,7 +89,14 @@ class Snapshots:
             work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
             try:
                 for attempt in range(1, ATTEMPTS + 1):
-                    self._boot_and_save(machine, work)
+                    try:
+                        self._boot_and_save(machine, work)
+                    except HostError:
+                        raise
+                    except WorldwiseError as error:
+                        if machine.stack:
+                            self._failed[digest] = error
+                        raise
                     if self._stopped_well(machine, work):
                         break
                     self.not_stopped_well(machine, attempt)
@@ -176,7 +188,7 @@ class Snapshots:
             try:
                 debugger = GdbStub(sockets / "gdb", self._boot_limit, lambda: process.poll() is None)
                 assert machine.ready is not None
-                debugger.run_to(machine.ready)
+                debugger.run_to(machine.ready, lambda: bool(panic(room)))
             except WorldwiseError as error:
                 started = process.poll() is None
                 self._qemu.end(process)
@@ -184,8 +196,9 @@ class Snapshots:
                 said = "" if started else last_line(directory / EMULATOR_LOG)
                 problem = panic(room) or (f"QEMU did not start: {said}" if said else error.message)
                 raise WorldwiseError(
-                    f"machine {machine.name} did not boot: {problem}",
-                    details=diagnosis(directory, machine, self._qemu.lab, room),
+                    f"{machine.shown} did not boot: {problem}",
+                    _LEAVE_OUT if machine.stack else "",
+                    diagnosis(directory, machine, self._qemu.lab, room),
                 ) from None
             with debugger:
                 yield process, debugger, command

@@ -20,6 +20,7 @@ _MOST_ROWS = 20
 _FEW_ROWS, _FEW_CASES, _FEW_COMMANDS, _MOST_WIDTH = 7, 2, 2, 100
 # Of each case, on that screen and elsewhere.
 _FEW_FUNCTIONS, _MOST_FUNCTIONS = 3, 10
+_FEW_SETTINGS = 6
 
 
 def render(comparison: Comparison, console: Console, full: bool = False) -> None:
@@ -55,6 +56,7 @@ def brief_sections(comparison: Comparison) -> list[Section]:
     parts = [
         Section(_title(comparison), _brief_table(shown) if shown else None, [*left, *_row_notes(comparison)]),
         _moved_section(comparison, _FEW_FUNCTIONS),
+        _settings_section(comparison, _FEW_SETTINGS),
         Section("Not compared", None, unpaired) if unpaired else None,
         Section("What both are", None, [*_side_notes(comparison, brief=True), *_agreement_notes(comparison)[:2]]),
         # The rows over the limit are those in the table's first lines.
@@ -129,6 +131,7 @@ def sections(comparison: Comparison, full: bool = False) -> list[Section]:
             _row_notes(comparison, " (--full lists them)" if not full else ""),
         ),
         _moved_section(comparison, _MOST_FUNCTIONS),
+        _settings_section(comparison, len(comparison.settings)),
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
@@ -189,6 +192,7 @@ def to_markdown(comparison: Comparison) -> str:
             [*_gate_notes(comparison), *notes],
         ),
         _moved_section(comparison, _MOST_FUNCTIONS),
+        _settings_section(comparison, len(comparison.settings)),
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
@@ -335,6 +339,23 @@ def _moved_section(comparison: Comparison, most: int) -> Section | None:
         "Which functions moved it, in the median call",
         Table(["case", "function (file)", "A\ninstr", "B\ninstr", "B - A\ninstr"], lines, 2),
         [Prose(f"{left} more functions moved.")] * bool(left),
+    )
+
+
+def _settings_section(comparison: Comparison, most: int) -> Section | None:
+    """The settings of OP-TEE that differ between two stacks."""
+    if not comparison.settings:
+        return None
+    shown = comparison.settings[:most]
+    # Without the image where all settings are of one.
+    images = {one.image for one in comparison.settings}
+    rows = [[one.image, one.setting, one.a, one.b][len(images) == 1 :] for one in shown]
+    headers = ["OP-TEE", "setting", "A", "B"][len(images) == 1 :]
+    left = len(comparison.settings) - len(shown)
+    return Section(
+        "Settings of OP-TEE that differ",
+        Table(headers, rows, len(headers)),
+        [Prose(f"{left} more settings differ (`--full` lists them).")] * bool(left),
     )
 
 

@@ -109,7 +109,8 @@ class UnavailableEntry(BaseModel):
 class OwnEntry(BaseModel):
     """A library of the user's own that the run measures: its implementation.toml and the files of its folder.
 
-    `digest` covers the names and contents of all `files`; `files` has the SHA-256 of each.
+    `digest` covers the names and contents of all `files`; `files` has the SHA-256 of each. `revision` is the commit of
+    a stack's source, and what differs from it.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -118,6 +119,11 @@ class OwnEntry(BaseModel):
     manifest: str
     digest: str
     files: dict[str, str]
+    revision: _Line = ""
+
+    @model_serializer(mode="wrap")
+    def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_defaults(handler(self), revision="")
 
 
 class ShardEntry(BaseModel):

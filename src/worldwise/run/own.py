@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def entry_of(own: "Brought") -> OwnEntry:
     """The entry that a run keeps for a user's library."""
-    return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files))
+    revision = own.revision if isinstance(own, stack.BroughtStack) else ""
+    return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files), revision=revision)
 
 
 def stack_of(run: Run) -> OwnEntry | None:
@@ -27,7 +28,7 @@ def stack_of(run: Run) -> OwnEntry | None:
 def stack_words(run: Run) -> tuple[str, ...]:
     """What the stack of a run has for the lab's, a few words each; none if it is the lab's. Raises WorldwiseError."""
     entry = stack_of(run)
-    return stack.words(stack.parse(entry.manifest, run.path / RUN_FILE)) if entry else ()
+    return stack.words(stack.parse(entry.manifest, run.path / RUN_FILE), entry.revision) if entry else ()
 
 
 def libraries_of(run: Run) -> list[OwnEntry]:

@@ -21,8 +21,13 @@ QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
 
 def boot_words(case: Case) -> tuple[str, ...]:
     """More of Linux's command line: what keeps it quiet, unless it is as shipped, and the words of a stack in use."""
+    return linux_words(() if case.as_shipped else QUIET)
+
+
+def linux_words(ours: Sequence[str]) -> tuple[str, ...]:
+    """More of Linux's command line: words of ours and those of a stack in use."""
     used = stack.current()
-    return (*(() if case.as_shipped else QUIET), *(used.stack.linux.words if used else ()))
+    return (*ours, *(used.stack.linux.words if used else ()))
 
 
 def is_quiet(case: Case) -> bool:

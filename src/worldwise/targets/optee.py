@@ -8,7 +8,7 @@ from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.stacks import stack
-from worldwise.libraries.stacks.config import require_known, require_settings
+from worldwise.libraries.stacks.config import require_settings
 from worldwise.machine.elf import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
@@ -70,7 +70,7 @@ class OpteeMachineTarget:
         wanted.build_first(images.notify)  # here, because `images` can announce it
         with own.told(case.implementation):
             if own_stack := stack.current():
-                require_known(own_stack, images.get(optee_images.optee_names()).file("names"))
+                optee_images.require_understood(own_stack, images)
             used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))
         if own_stack:
             require_settings(own_stack, optee.directory)
@@ -101,6 +101,7 @@ class OpteeMachineTarget:
             beside=beside,
             patience=wanted.patience,
             host_files=wanted.host_files,
+            stack=str(own_stack.origin) if own_stack else "",
         )
 
     def program(self, case: Case) -> Sequence[str]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
-from worldwise.lab.image import Recipe, recipe_file
+from worldwise.lab.image import ImageStore, Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.libraries.stacks import stack
+from worldwise.libraries.stacks.config import require_known, require_words
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked
@@ -79,7 +80,7 @@ def optee_source() -> Recipe:
             name="optee-source-own",
             script="optee-own.sh",
             outputs=("source.tar",),
-            trees={"patches": ours, "tree": used.tree},
+            trees={"patches": ours, "older": paths.PATCHES / "optee-os-older", "tree": used.tree},
         )
     else:
         source = Recipe(
@@ -103,6 +104,20 @@ def optee_source() -> Recipe:
 def optee_names() -> Recipe:
     """The names of settings that the source of OP-TEE knows, a line each."""
     return Recipe(name="optee-names", script="optee-names.sh", outputs=("names",), needs={"source": optee_source()})
+
+
+def firmware_names() -> Recipe:
+    """The names of settings that the makefiles of TF-A know, a line each."""
+    return Recipe(name="tf-a-names", script="tf-a-names.sh", outputs=("names",), sources=("arm-trusted-firmware",))
+
+
+def require_understood(used: stack.BroughtStack, images: ImageStore) -> None:
+    """Refuse settings and words that OP-TEE, TF-A and Linux would ignore. Raises WorldwiseError with names close by."""
+    require_known(used, "optee.settings", used.stack.optee.settings, images.get(optee_names()).file("names"))
+    if used.stack.firmware.settings:
+        require_known(used, "tf-a.settings", used.stack.firmware.settings, images.get(firmware_names()).file("names"))
+    if used.stack.linux.words:
+        require_words(used, images.get(kernel()).file("Image"))
 
 
 def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:

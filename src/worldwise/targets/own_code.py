@@ -15,7 +15,7 @@ from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.targets import optee_images, own_armv7
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.inputs import QUIET
+from worldwise.targets.inputs import QUIET, linux_words
 from worldwise.targets.linux import PLAIN, PlainTarget
 from worldwise.targets.optee import OPTEE_TARGETS
 from worldwise.targets.optee_images import APP_CORE
@@ -109,7 +109,7 @@ def tee_base(images: ImageStore) -> Machine:
         name="own-optee",
         files={**base.files, "initramfs.cpio": file},
         digests={**base.digests, "initramfs.cpio": initramfs.files["initramfs.cpio"]},
-        arguments=target.arguments(QUIET, file.stat().st_size, network=False),
+        arguments=target.arguments(linux_words(QUIET), file.stat().st_size, network=False),
         images={**used, initramfs.name: initramfs.digest},
         symbols=symbols,
     )

@@ -8,6 +8,7 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table
 from worldwise.cli.helped import Command
 from worldwise.cli.progress import Notes
 from worldwise.lab.image import ImageStore
@@ -16,10 +17,11 @@ from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.stacks import copies, stack
-from worldwise.libraries.stacks.config import config_of, differing, require_known, require_settings
+from worldwise.libraries.stacks.config import config_of, differing, require_settings
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import LINUX, TEE_TARGETS
+from worldwise.report.terminal import print_section
 from worldwise.targets import optee_images
 from worldwise.targets.guest import kernel
 
@@ -92,10 +94,10 @@ def check(file: Path, build: bool) -> int:
     lab.require_entry()
     images = ImageStore(lab, notes.note)
     (brought,) = use(file)
-    for word in stack.words(brought.stack):
+    for word in stack.words(brought.stack, brought.revision):
         outgoing.echo(f"{word}")
     with own.told(""):
-        require_known(brought, images.get(optee_images.optee_names()).file("names"))
+        optee_images.require_understood(brought, images)
     wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
     outgoing.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
@@ -111,5 +113,9 @@ def check(file: Path, build: bool) -> int:
 def _tell_settings(images: ImageStore, found: Mapping[str, str]) -> None:
     with stack.used(None):
         theirs = images.get(optee_images.optee(optee_images.APP_CORE, "O2"))
-    differ = differing(config_of(theirs.directory), found)
-    outgoing.echo(f"settings of OP-TEE that differ, the lab's / this stack's: {', '.join(differ) or 'none'}")
+    rows = [list(row) for row in differing(config_of(theirs.directory), found)]
+    if rows:
+        table = Table(["setting", "the lab's", "this stack's"], rows, 3)
+        print_section(Section("Settings of OP-TEE that differ", table, []), outgoing.console())
+    else:
+        outgoing.echo("no setting of OP-TEE differs from the lab's")

@@ -3,7 +3,7 @@
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from worldwise.base import archives, files
@@ -16,6 +16,8 @@ _MOST_CONF = 2**20
 _MOST_ARCHIVE, _MOST_MEMBERS = 256 * 2**20, 100_000
 _SET = re.compile(r"#define (CFG_\w+) (.*)")
 _UNSET = re.compile(r"/\* (CFG_\w+) is not set \*/")
+# A parameter of Linux's command line among the texts of its image.
+_WORD = re.compile(rb"(?<=\0)([A-Za-z][A-Za-z0-9_.-]{1,60})(?==?\0)")
 # What conf.h has for y and n.
 _YES, _NO = "1", "n"
 
@@ -43,17 +45,35 @@ def _conf(path: Path) -> str:
     return ""
 
 
-def require_known(stack: BroughtStack, names: Path) -> None:
-    """Refuse a setting that OP-TEE's source does not know: make would ignore it. `names` has those that it knows.
+def require_known(stack: BroughtStack, key: str, settings: Iterable[str], names: Path) -> None:
+    """Refuse a setting that the source does not know: make would ignore it. `names` has those that it knows.
 
-    Raises WorldwiseError with the names that are close.
+    `key` is the table of the stack that has the settings. Raises WorldwiseError with the names that are close.
     """
     known = names.read_text(encoding="utf-8").split()
-    for name in stack.stack.optee.settings:
+    where = {"optee.settings": "file of this OP-TEE", "tf-a.settings": "makefile of TF-A"}[key]
+    for name in settings:
         if name not in known:
             raise WorldwiseError(
-                f"{stack.origin}: optee.settings: {name} is in no file of this OP-TEE, so it would change nothing",
-                did_you_mean(name, known) or "docs/use/stack.md says where OP-TEE lists its settings",
+                f"{stack.origin}: {key}: {name} is in no {where}, so it would change nothing",
+                did_you_mean(name, known) or "docs/use/stack.md says where settings are listed",
+            )
+
+
+def require_words(stack: BroughtStack, kernel: Path) -> None:
+    """Refuse a word that Linux would ignore; `kernel` is its uncompressed image.
+
+    A word for a module, `module.parameter`, is the module's to know. Raises WorldwiseError with words that are close.
+    """
+    # Linux takes a hyphen for an underscore. A parameter stands in its image as text, with or without the sign.
+    known = {text.replace(b"-", b"_") for text in _WORD.findall(kernel.read_bytes())}
+    for word in stack.stack.linux.words:
+        name = word.partition("=")[0]
+        if "." not in name and name.replace("-", "_").encode() not in known:
+            near = sorted(text.decode() for text in known if text[:1] == name[:1].encode())
+            raise WorldwiseError(
+                f"{stack.origin}: linux.words: Linux has no parameter '{name}', so it would change nothing",
+                did_you_mean(name, near) or "Documentation/admin-guide/kernel-parameters.txt of Linux lists them",
             )
 
 
@@ -71,14 +91,15 @@ def require_settings(stack: BroughtStack, image: Path) -> None:
             )
 
 
-def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    """The settings in which two OP-TEEs differ, `CFG_TEE_CORE_DEBUG y / n` each."""
+def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The settings in which two OP-TEEs differ, sorted: name, value in each. What is not set is as n."""
     return [
-        f"{name} {_shown(a.get(name))} / {_shown(b.get(name))}"
+        (name, _shown(a.get(name)), _shown(b.get(name)))
         for name in sorted(a.keys() | b.keys())
         if a.get(name, _NO) != b.get(name, _NO)
     ]
 
 
 def _shown(value: str | None) -> str:
-    return {None: "absent", _YES: "y"}.get(value, value or "")
+    # What a stranger's makefiles wrote.
+    return {None: "absent", _YES: "y"}.get(value, files.quoted(value or "", 60))

@@ -8,6 +8,7 @@ from pathlib import Path
 from worldwise.base import files, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.stacks import provenance
 from worldwise.libraries.stacks.stack import MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
 
 _MOST_PATCH = 4 * 2**20
@@ -46,17 +47,24 @@ def bring(file: Path, store: Path) -> BroughtStack:
             (folder / PATCHES).mkdir()
         for number, name in enumerate(stack.optee.patches, 1):
             _copy_patch(file, name, folder / PATCHES / f"{number:04}-{_plain(Path(name).name)}")
+        revision = ""
         if stack.optee.source:
             source = file.parent / stack.optee.source
+            if not source.is_dir():
+                raise WorldwiseError(
+                    f"{file}: optee.source: there is no folder {source}",
+                    "a source's path is relative to this file; without the line, OP-TEE is the lab's",
+                )
             if not (source / "core" / "arch" / "arm").is_dir():
                 raise WorldwiseError(
                     f"{file}: optee.source: {source} is no source of OP-TEE OS: it has no folder core/arch/arm",
                     "name the folder that has OP-TEE's Makefile",
                 )
+            revision = provenance.commit_of(source)
             copied, _ = copy_folder(source, TREE, Path(work, "copied"))
             copied.rename(folder / TREE)
         copy, listed = copy_folder(folder, STACK, store)
-    return BroughtStack(stack, copy, file, text, listed)
+    return BroughtStack(stack, copy, file, text, listed, revision)
 
 
 def _plain(name: str) -> str:

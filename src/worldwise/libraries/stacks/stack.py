@@ -13,13 +13,15 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base import toml_model
+from worldwise.base import files, toml_model
 from worldwise.base.disk import listing_digest
+from worldwise.libraries.stacks import provenance
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
 MANIFEST = "stack.toml"
 PATCHES, TREE = "patches", "tree"
+_API, _MOST_HEADER = "lib/libutee/include/tee_internal_api.h", 2**20
 # Of a setting's value nothing may end a word of a shell or of make.
 _VALUE = r"^[A-Za-z0-9_.,:/+-]{0,200}$"
 _Value = Annotated[str, Field(pattern=_VALUE)]
@@ -99,6 +101,8 @@ class BroughtStack:
         origin: its file as the user named it, for messages.
         text: the content of that.
         files: SHA-256 of each file of the copy, by its path there.
+        revision: the commit of its source, and what differs from it; empty if that has none. A copy in the cache does
+            not have it, for two commits can have the same files.
     """
 
     stack: Stack
@@ -106,6 +110,7 @@ class BroughtStack:
     origin: Path
     text: str
     files: Mapping[str, str]
+    revision: str = ""
 
     @property
     def name(self) -> str:
@@ -126,6 +131,19 @@ class BroughtStack:
     def tree(self) -> Path | None:
         """The folder of its OP-TEE; None if that is the lab's."""
         return self.folder / TREE if self.stack.optee.source else None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether its OP-TEE has no TEE Internal Core API 1.3 yet, for which the TAs of the suites are written."""
+        if self.tree is None:
+            return False
+        try:
+            header = files.read_bytes(self.tree / _API, _MOST_HEADER, self.tree)
+        except OSError:
+            # It is no OP-TEE, and its build says so.
+            return False
+        # Since that version, the functions as they were before it have such names.
+        return b"__GP11_" not in header
 
 
 _used: list[BroughtStack | None] = []
@@ -151,11 +169,12 @@ def parse(text: str, file: Path) -> Stack:
     return toml_model.parse(Stack, text, file)
 
 
-def words(stack: Stack) -> tuple[str, ...]:
-    """What a stack has for the lab's, a few words each."""
+def words(stack: Stack, revision: str = "") -> tuple[str, ...]:
+    """What a stack has for the lab's, a few words each. `revision` is its source's, as BroughtStack has it."""
     optee = stack.optee
+    commit = f" ({provenance.short(revision)})" if revision else ""
     return (
-        *((f"OP-TEE from {optee.source}",) if optee.source else ()),
+        *((f"OP-TEE from {optee.source}{commit}",) if optee.source else ()),
         *(f"OP-TEE with {Path(patch).name}" for patch in optee.patches),
         *(f"OP-TEE {name}={value}" for name, value in optee.settings.items()),
         *(f"TF-A {name}={value}" for name, value in stack.firmware.settings.items()),

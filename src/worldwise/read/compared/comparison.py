@@ -136,6 +136,15 @@ class Moved(Result):
     b: int
 
 
+class Setting(Result):
+    """A setting of OP-TEE that differs, and the image that it is of; `absent` is the value of one that a side lacks."""
+
+    image: str
+    setting: str
+    a: str
+    b: str
+
+
 class Gate(Result):
     """The gate: `limit` as it was given; how many rows were judged, are over it, and how many cases were lost."""
 
@@ -151,7 +160,8 @@ class Comparison(Result):
     """All results of comparing two sides; every format is made from this. `disagreements` are the allowed ones.
 
     `outcomes` says of each pair of cases without counts whether their records are the same. `moved` are the functions
-    that changed, the most first, of own code beside a baseline, which keeps them.
+    that changed, the most first, of own code beside a baseline, which keeps them. `settings` are those of OP-TEE that
+    differ if the stacks do.
     """
 
     format: Literal[1]
@@ -164,10 +174,11 @@ class Comparison(Result):
     notes: tuple[str, ...]
     gate: Gate | None
     moved: tuple[Moved, ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     @model_serializer(mode="wrap")
     def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_empty(handler(self), "moved")
+        return without_empty(without_empty(handler(self), "moved"), "settings")
 
     @property
     def exceeding(self) -> list[Row]:

@@ -28,10 +28,11 @@ from worldwise.read.compared.comparison import (
     Gate,
     Judge,
     Row,
+    Setting,
     Side,
     Unpaired,
 )
-from worldwise.read.compared.stacks import settings_notes
+from worldwise.read.compared.stacks import changed_settings
 from worldwise.read.rows import judge_row, match_series, row_of
 from worldwise.read.selection import Parts, Selected, named_list, parse_selection
 from worldwise.records.check import CheckedRecords, check_records
@@ -186,6 +187,7 @@ class _Comparing:
         self.unpaired: list[Unpaired] = []
         self.disagreements: list[Disagreement] = []
         self.notes: list[str] = []
+        self.settings: list[Setting] = []
         self.pairs: list[tuple[CaseManifest, CaseManifest]] = []
         for key in dict.fromkeys([*a, *b]):
             self._pair(a.get(key), b.get(key))
@@ -215,6 +217,7 @@ class _Comparing:
             disagreements=tuple(self.disagreements),
             notes=tuple(self.notes),
             gate=gate,
+            settings=tuple(self.settings),
         )
 
     # --- which cases ---
@@ -318,7 +321,8 @@ class _Comparing:
                     "report it."
                 )
         if any(each.what == "stack" for each in self.disagreements):
-            self.notes += settings_notes(self.pairs, paths.cache_directory() / "images")
+            self.settings, notes = changed_settings(self.pairs, paths.cache_directory() / "images")
+            self.notes += notes
         elif any(each.what == "lab" for each in self.disagreements):
             self.notes.append(
                 "The lab is part of every image's address, so it is unknown which images differ for another reason."

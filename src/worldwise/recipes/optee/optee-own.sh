@@ -10,6 +10,9 @@ grep -rlZ -m1 '^#!' . | xargs -0 chmod +x
 for patch in /in/patches/000*.patch; do
 	name=${patch##*/}
 	say "ours: $name"
+	# Of an older release's files some are so different that they have a patch of their own.
+	older=/in/older/$name
+	if [[ -e $older ]] && ! patch --batch --dry-run --fuzz=3 -p1 < "$patch" > /dev/null; then patch=$older; fi
 	patch --batch --fuzz=3 -p1 < "$patch" || {
 		printf 'worldwise: this OP-TEE is too far from 4.10.0: the patch %s of worldwise does not apply to it\n' "$name"
 		exit 1

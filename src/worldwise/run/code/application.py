@@ -8,6 +8,7 @@ import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
@@ -137,7 +138,19 @@ def _ready(ta: Path, client: Path) -> Application:
     except OSError as error:
         raise WorldwiseError(f"{error.filename}: cannot be read: {error.strerror}") from None
     words = f"ready-made: worldwise built neither {ta.name} nor {client.name}"
-    return Application(program, client.name, signed, elf_of(signed, ta), uuid, words)
+    elf = elf_of(signed, ta)
+    if (said := _signed_uuid(signed)) not in ("", uuid):
+        raise WorldwiseError(
+            f"--ta {ta}: was signed as {said}, so OP-TEE refuses it under this name.", f"rename it to {said}.ta"
+        )
+    return Application(program, client.name, signed, elf, uuid, words)
+
+
+def _signed_uuid(signed: bytes) -> str:
+    """The UUID that a TA was signed with; empty for one that has none in its head. It is one that `elf_of` takes."""
+    _, kind, _, _, digest, signature = _HEAD.unpack_from(signed)
+    at = _HEAD.size + digest + signature
+    return str(UUID(bytes=signed[at : at + 16])) if kind == _SIGNED else ""
 
 
 def elf_of(signed: bytes, ta: Path) -> bytes:

@@ -349,10 +349,16 @@ def _failed(counted: Counted, wanted: Wanted) -> list[str]:
     if not failed:
         return []
     said = files.quoted(counted.output[-200:].decode("utf-8", "replace"), 300)
-    return [
+    notes = [
         f"{wanted.program.name} ended with status {failed[0]} in {len(failed)} of {len(counted.lives)} starts; the end "
         f"of what it printed: {said or 'nothing'}"
     ]
+    if (application := wanted.application) and all(one.ta_stack is None for one in counted.trace.passes):
+        notes.append(
+            f"the TA {application.uuid} was not entered: the client opens a session of another UUID, or OP-TEE refused "
+            "to load it"
+        )
+    return notes
 
 
 def _by_command(
