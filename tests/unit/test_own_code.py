@@ -13,6 +13,8 @@ import pytest
 import own_codes
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
+from worldwise.cli.user_code.memory import _way, stack_words
+from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
@@ -25,7 +27,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
-from worldwise.run.code.counting import Life, _mapped, calls_of, require_good
+from worldwise.run.code.counting import Life, _mapped, calls_of, printed_end, require_good
 from worldwise.run.code.naming import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package
 from worldwise.run.code.prepare import case_names
@@ -216,6 +218,37 @@ def test_a_life_that_went_wrong_is_refused(life: Life, said: str) -> None:
         require_good("/work/mine", life, b"the \x1b[31mend")
     assert said in caught.value.message
     assert "the \\x1b[31mend" in caught.value.details
+
+
+def test_the_end_of_what_was_printed_keeps_its_lines() -> None:
+    """A client that wants arguments prints how it is called: that is read as it was written, its last lines alone."""
+    assert printed_end(b"") == printed_end(b"\n\n") == "it printed nothing"
+    shown = printed_end(b"".join(b"%d\tone\n\n" % number for number in range(20))).splitlines()
+    assert shown == ["the end of what it printed:", *(f"  {number}\\tone" for number in range(8, 20))]
+
+
+def test_what_a_ta_needs_of_stack_is_said_beside_what_op_tee_adds() -> None:
+    assert stack_words(3040, 2048, "a > b") == (
+        "TA_STACK_SIZE: 992 is the least for what was executed, and it is 2,048. The TA took 3,040 bytes (a > b), of "
+        "which OP-TEE adds 2,048 by itself."
+    )
+    assert stack_words(1968, 2048, "a").endswith("(a); OP-TEE adds 2,048 by itself, which is enough for them.")
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["main", "work"], "main > work"),
+        (["a", "b", "c", "d", "e", "f"], "a > b > c > ... > e > f"),
+        (["a", "TA_go", "b"], "TA_go > b"),
+        (["open" * 6, "snprintf" * 3, "print" * 5, "last"], f"{'open' * 6} > ... > last"),
+        (["x" * 40, "y" * 40, "c", "d", "e", "f"], f"{'x' * 40} > ... > e > f"),
+        (["x" * 40, "y" * 40], f"{'x' * 40} > {'y' * 40}"),
+    ],
+)
+def test_a_way_fits_into_its_line(names: list[str], shown: str) -> None:
+    """Of a long one the functions at its beginning are left out, behind its first."""
+    assert _way(PeakStack(0, [(StackFrame(name, "image", "", "normal"), 0) for name in names])) == shown
 
 
 def test_a_good_life_is_taken_whatever_its_status() -> None:

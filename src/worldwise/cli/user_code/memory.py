@@ -21,6 +21,8 @@ _FRAMEWORK, _PARAMETERS = 2048, 80
 _HEAP_HEAD, _LEAST_HEAP = 32, 1024
 _ALIGNED = 16
 _FIRST, _LAST = 3, 2
+# Characters of a way, so that a line of the screen holds it beside the figures.
+_MOST_WAY = 64
 _TA_POINTS = "TA_"
 
 
@@ -59,7 +61,15 @@ def _way(peak: PeakStack | None) -> str:
     names = [frame.function for frame, _ in peak.path]
     own = next((at for at, name in enumerate(names) if name.startswith(_TA_POINTS)), 0)
     names = names[own:]
-    return " > ".join([*names[:_FIRST], "...", *names[-_LAST:]] if len(names) > _FIRST + _LAST else names)
+    ways = [names] if len(names) <= _FIRST + _LAST else []
+    # Its last functions say most: those at its beginning go first.
+    ways += [
+        [*names[:first], "...", *names[-last:]]
+        for first, last in ((_FIRST, _LAST), (2, _LAST), (1, _LAST), (1, 1))
+        if len(names) > first + last
+    ]
+    lines = [" > ".join(way) for way in ways]
+    return next((line for line in lines if len(line) <= _MOST_WAY), lines[-1])
 
 
 def _sizes(code: Code) -> list[str]:
@@ -93,11 +103,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     ((_, _, stack, heap, heap_bytes),) = ask(code.folder / TA_ELF, ("ta_memory",), what="the TA")
     deepest = max(starts, key=lambda one: one.ta_stack or 0)
     taken = (deepest.ta_stack or 0) + _PARAMETERS
-    least = max(_ALIGNED, up(taken - _FRAMEWORK))
-    words = [
-        f"TA_STACK_SIZE: {least:,} is the least for what was executed, and it is {stack - _FRAMEWORK:,}. The TA took "
-        f"{taken:,} bytes ({_way(explainer.ta_peak(deepest))}), of which OP-TEE adds {_FRAMEWORK:,} by itself."
-    ]
+    words = [stack_words(taken, stack - _FRAMEWORK, _way(explainer.ta_peak(deepest)))]
     if heap:
         most = max(one.ta_heap for one in starts)
         words.append(
@@ -107,6 +113,20 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     else:
         words.append("TA_DATA_SIZE: nobody can say where the heap is: the TA's symbols were stripped.")
     return words
+
+
+def stack_words(taken: int, now: int, way: str) -> str:
+    """The least TA_STACK_SIZE of a TA that took `taken` bytes of stack along a way, and that has `now`."""
+    least = max(_ALIGNED, up(taken - _FRAMEWORK))
+    added = (
+        f", of which OP-TEE adds {_FRAMEWORK:,} by itself."
+        if taken > _FRAMEWORK
+        else f"; OP-TEE adds {_FRAMEWORK:,} by itself, which is enough for them."
+    )
+    return (
+        f"TA_STACK_SIZE: {least:,} is the least for what was executed, and it is {now:,}. The TA took {taken:,} bytes "
+        f"({way}){added}"
+    )
 
 
 def up(size: int) -> int:

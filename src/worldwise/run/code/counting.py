@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 # What the machine leaves besides what every machine does.
 LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
+# Of what a program printed, in an error.
+_MOST_SHOWN, _MOST_SHOWN_LINES = 1500, 12
 _MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -130,14 +132,22 @@ def _mapped(maps: str) -> Iterator[Mapped]:
 def require_good(program: str, life: Life, output: bytes) -> None:
     """Raise WorldwiseError, with the end of what it printed, if a life of the program went wrong."""
     if life.problem:
-        said = files.quoted(output[-500:].decode("utf-8", "replace"), 600)
         raise WorldwiseError(
             f"{program} {life.problem}.",
             "try it first: a program that fails is not measured"
             if not life.idle
             else "let it compute without sleeping, or measure a program of the same functions that does",
-            f"the end of what it printed: {said}" if said else "it printed nothing",
+            printed_end(output),
         )
+
+
+def printed_end(output: bytes) -> str:
+    """The last lines of what a program printed, made fit for a terminal, for the details of an error."""
+    lines = output[-_MOST_SHOWN:].decode("utf-8", "replace").splitlines()
+    shown = [files.quoted(line, 200) for line in lines if line.strip()][-_MOST_SHOWN_LINES:]
+    return "\n".join(
+        ["the end of what it printed:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"]
+    )
 
 
 def lives_of(directory: Path) -> list[Life]:

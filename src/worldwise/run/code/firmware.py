@@ -28,7 +28,7 @@ from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
-from worldwise.run.code.counting import Counted, Life, calls_of
+from worldwise.run.code.counting import Counted, Life, calls_of, printed_end
 from worldwise.run.code.naming import (
     Function,
     as_functions,
@@ -252,11 +252,10 @@ def _entered(
             notes.append(f"{name} is called once at each power-on: its second call is that of a second one, the same")
         regions[name] = region.model_copy(update={"calls": max(2, len(calls))})
     if not regions:
-        said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
         raise WorldwiseError(
             f"no region was entered: {wanted.elf.name} did not call {', '.join(unentered[:_MOST_CLOSE])} in "
             f"{counted.lives[0].end:,} instructions.",
             "does it start on this machine (--machine), and does it end later (--until, --instructions)?",
-            f"the end of what it printed: {said}" if said else "it printed nothing",
+            printed_end(counted.output),
         )
     return regions, unentered, notes

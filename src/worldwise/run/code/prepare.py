@@ -17,7 +17,7 @@ from worldwise.machine.symbols.mangled import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES
-from worldwise.run.code.counting import Counted, Counter, calls_of, find
+from worldwise.run.code.counting import Counted, Counter, calls_of, find, printed_end
 from worldwise.run.code.naming import (
     Function,
     as_functions,
@@ -291,12 +291,11 @@ class _NoneEnteredError(Exception):
         executed = {block.pc for block in counted.trace.blocks.values()}
         entered = [one for one in every if one.address in executed]
         near = next(filter(None, (nearest_words(pattern, entered) for pattern in wanted.regions)), "")
-        said = files.quoted(counted.output[-300:].decode("utf-8", "replace"), 400)
         return WorldwiseError(
             f"no region was entered{' twice' if self._once else ''}: {wanted.program.name} did not call "
             f"{', '.join(names[:_MOST_CLOSE])}{more}.{inlined}",
             f"of the functions that it executed, {near}" if near else _near(wanted),
-            f"the end of what it printed: {said}" if said else "it printed nothing",
+            printed_end(counted.output),
         )
 
 
