@@ -47,7 +47,11 @@ def list_blocks() -> None:
 @click.argument("names", nargs=-1, metavar="[PAGE]...")
 def pages(names: tuple[str, ...]) -> None:
     """Make the blocks of these pages again, or of all, from the kept records; then say what no longer holds."""
-    wanted = [Path(name).name for name in names] or doc_pages.names()
+    known = doc_pages.names()
+    wanted = [Path(name).name for name in names] or known
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise WorldwiseError(f"no page is called {', '.join(unknown)}", f"there are: {', '.join(known)}")
     for name in wanted:
         text = doc_pages.read(name)
         try:
