@@ -210,7 +210,7 @@ class FirmwareExplainer(OwnExplainer):
         # Whatever a handler calls is the interrupt's.
         return replace(found, layer=INTERRUPTS) if self._contexts[context].el else found
 
-    def _process(self, context: Context, executed: Mapping[int, bytes]) -> str:
+    def _process(self, _context: Context, _executed: Mapping[int, bytes]) -> str:
         # All of its tasks execute the one program.
         return self.process
 
