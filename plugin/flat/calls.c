@@ -13,13 +13,11 @@
 #include "../worldwise/trace.h"
 #include "peak.h"
 #include "processor.h"
+#include "switches.h"
 
 #define MAX_FUNCTIONS 4096
 #define MAX_NESTED 64
 #define GIVEN 4u
-/* The most that an exception pushes and pops: if the process stack moved further, another task goes on. */
-#define MOST_PUSHED 0x70u
-
 struct call {
 	uint32_t id;
 	unsigned int function; /* 1 + its number; 0 for the pass around all */
@@ -36,7 +34,7 @@ struct call {
 	uint64_t recursions;
 	uint64_t inner;    /* of a label: those that began within it and have not ended */
 	bool labelled;     /* from a label to another one */
-	uint64_t switches; /* of tasks, before it began */
+	uint32_t task;     /* of firmware */
 };
 
 static GHashTable *functions; /* address -> 1 + its number */
@@ -50,8 +48,6 @@ static struct call calls[MAX_NESTED];
 static size_t nested;
 static uint32_t last_id;
 static uint32_t ended;
-static uint64_t switches;
-static uint32_t process_stack; /* as the handler that runs began */
 
 bool calls_add_label(const char *value, bool ends)
 {
@@ -116,7 +112,7 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 			       .back = flat_processor_link() & ~1u,
 			       .sp = flat_processor_stack(),
 			       .exception = exception,
-			       .switches = switches };
+			       .task = switches_task() };
 	for (unsigned int i = 0; i < GIVEN; i++)
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
@@ -231,7 +227,7 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 	uint32_t here = shadow.frames[shadow.depth - 1].pass;
 
 	/* Calls that were left, as longjmp does: see leave_calls of ../worldwise/regions.c. */
-	while (nested > 1 && calls[nested - 1].exception == exception && calls[nested - 1].switches == switches &&
+	while (nested > 1 && calls[nested - 1].exception == exception && calls[nested - 1].task == switches_task() &&
 	       flat_processor_stack() >= calls[nested - 1].sp && calls[nested - 1].id != here)
 		close_call("left");
 	for (size_t i = nested; i-- > 1;) {
@@ -239,7 +235,7 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 			trace_give_up("two threads of the program are in regions at the same time", pc);
 			return;
 		}
-		if (calls[i].exception == exception && calls[i].switches != switches) {
+		if (calls[i].exception == exception && calls[i].task != switches_task()) {
 			trace_give_up("two tasks of the firmware are in regions at the same time", pc);
 			return;
 		}
@@ -304,18 +300,6 @@ bool calls_look(uint64_t pc, unsigned int exception)
 	else if (label)
 		begin_labelled(label->call, pc, exception);
 	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
-}
-
-void calls_exception(unsigned int from, unsigned int to)
-{
-	uint32_t now = flat_processor_process_stack();
-
-	if (!from) {
-		process_stack = now;
-	} else if (!to && (now > process_stack ? now - process_stack : process_stack - now) > MOST_PUSHED) {
-		switches++;
-		peak_forget();
-	}
 }
 
 void calls_finish(void)

@@ -37,8 +37,6 @@ void calls_exit_of(unsigned int thread);
  * counted. Returns whether the machine is to end.
  */
 bool calls_look(uint64_t pc, unsigned int exception);
-/* Another handler runs than before, or none. */
-void calls_exception(unsigned int from, unsigned int to);
 /* The machine ends: what was executed last is counted. */
 void calls_finish(void);
 /* How many passes have ended. */

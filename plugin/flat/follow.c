@@ -25,6 +25,7 @@
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
+#include "switches.h"
 #include "tasks.h"
 #include "witness.h"
 
@@ -180,8 +181,13 @@ static void change_exception(const struct flat_block *from, uint64_t to, unsigne
 		interrupted_secure = from;
 		interrupted_within = !whole;
 	}
-	/* One that ends as another begins goes back where that one will. */
-	if (exception && depth && (interrupted_secure || shadow.frames[depth - 1].back == back)) {
+	if (calls_are_passes() && !exception)
+		switches_enter();
+	if (calls_are_passes() && exception && !number && depth && switches_leave(depth - 1, to)) {
+		event_write("task", block_last(&from->block), to);
+		peak_forget();
+		/* One that ends as another begins goes back where that one will. */
+	} else if (exception && depth && (interrupted_secure || shadow.frames[depth - 1].back == back)) {
 		pop_exception(depth, block_last(&from->block), to);
 		if (!number && interrupted_secure)
 			go_on_secure(to);
@@ -192,8 +198,6 @@ static void change_exception(const struct flat_block *from, uint64_t to, unsigne
 	} else if (!exception) {
 		step(&from->block, back);
 	}
-	if (calls_are_passes())
-		calls_exception(exception, number);
 	exception = number;
 	if (number)
 		push_exception("irq", back, to);

@@ -2,7 +2,7 @@
 """Explaining own code: its layers are its files, and it runs as a process that another one started."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.machine.symbols.own import LAUNCHER
 from worldwise.records.models import Sample
-from worldwise.records.trace_records import Pass
+from worldwise.records.trace_records import Context, Frame, Pass
 
 # Images that the rules of the repository's own machines know, and that are the same here.
 _KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")
@@ -46,7 +46,7 @@ _SERVED_BY = {
 }
 # Of the client itself these are no request of the secure world: a shared memory of its own.
 _ASKED_BY = ("optee_rpc_cmd", "optee_smc_do_call_with_arg")
-FIRMWARE, INTERRUPTS = "firmware", "interrupts"
+FIRMWARE, INTERRUPTS, TASKS = "firmware", "interrupts", "other tasks"
 PARTS = (CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED, SUPPLICANT)
 # A region that holds less of what was executed around its calls is likely not what somebody meant.
 LEAST_SHARE = 0.1
@@ -209,6 +209,23 @@ class FirmwareExplainer(OwnExplainer):
         found = super()._frame(context, address)
         # Whatever a handler calls is the interrupt's.
         return replace(found, layer=INTERRUPTS) if self._contexts[context].el else found
+
+    def _process(self, _context: Context, _executed: Mapping[int, bytes]) -> str:
+        # All of its tasks execute the one program.
+        return self.process
+
+    def _task(self, frame: Frame) -> StackFrame:
+        return StackFrame(f"[task {frame.target}]", "program", TASKS, "normal")
+
+    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        shown = super()._within(of, stack)
+        if not of.call or shown is not stack or stack[-1].layer != FIRMWARE:
+            return shown
+        # What stands not on the call's own stack is another task's.
+        key = -of.id, id(stack)
+        if key not in self._shown:
+            self._shown[key] = (*stack[:-1], replace(stack[-1], layer=TASKS))
+        return self._shown[key]
 
     def _where(self, context: int) -> str:
         return "handler" if self._contexts[context].el else "thread"

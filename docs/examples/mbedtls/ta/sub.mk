@@ -1,0 +1,1 @@
+srcs-y += bench_ta.c work.c
