@@ -1754,7 +1754,7 @@ def _task_text(task: tuple[str, str, int | None], with_curve: bool) -> str:
 
 
 # The defaults of choices, by value: a case that has them does not name them.
-_DEFAULTS = {"temporary": "memory", "stock": "optee"}
+_DEFAULTS = {"temporary": "memory", "stock": "optee", "bench": "random"}
 
 
 def _tells(text: str, row: Row, rivals: Sequence[Row]) -> bool:

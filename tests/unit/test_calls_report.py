@@ -126,7 +126,7 @@ def test_pages_that_cost_differently_are_told() -> None:
             pages = -(-(each.size or 0) // 4096)
             rows[number] = each.model_copy(update={"median": 30_000 + 100.0 * pages + (5_000 if pages > 16 else 0)})
     (note,) = (note for note in section(rows, "Shared memory as fixed").notes if "whole pages" in note)
-    assert "up to one page it costs 30,100 to 30,100" in note
+    assert "up to one page it costs 30,100, and each" in note
     assert "each page more costs 100.0 to 120.8" in note
 
 
