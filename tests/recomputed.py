@@ -633,7 +633,7 @@ class Checker:
             first = [(r"([\d,]+) of ([\d,]+) attempts hold\.", self._check_survived_said)]
             first += [(r"Does not hold: .+?\.(?= |$)", lambda _: None)]
         elif title.startswith("What a request to the key cache"):
-            first = [(r"(?P<said>By .+? do\.)", self._check_hits_said)]
+            first = [(r"(?P<said>(?:By their|No) median.+? do\.)", self._check_hits_said)]
         elif title.startswith("What a broker"):
             first = [
                 (r"(?P<said>Every receiver's share .+? an invoke\.|\d+ of .+? an invoke\.)", self._check_broker_said)
