@@ -19,6 +19,7 @@
 #define WORLDWISE_H
 
 #if defined(__aarch64__)
+#define WORLDWISE_NONE_ "R_AARCH64_NONE"
 #define WORLDWISE_PLACE_ ".8byte"
 #define WORLDWISE_HINT_BEGIN_ "hint #98"
 #define WORLDWISE_HINT_END_ "hint #99"
@@ -36,6 +37,10 @@
 #define WORLDWISE_HINT_END_ ".inst 0xe320f063"
 #endif
 
+#if defined(WORLDWISE_PLACE_) && !defined(WORLDWISE_NONE_)
+#define WORLDWISE_NONE_ "R_ARM_NONE"
+#endif
+
 #if defined(WORLDWISE_PLACE_)
 /* Its lines are no measure of its size. */
 #if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
@@ -43,9 +48,11 @@
 #else
 #define WORLDWISE_ASM_ __asm__ __volatile__
 #endif
+/* The relocation does nothing but refer to the section: --gc-sections drops what no code refers to. */
 #define WORLDWISE_MARK_(hint, kind, name)                                                                              \
-	WORLDWISE_ASM_("b 1f\n1:\t" hint "\n\t.pushsection .worldwise, \"\", %%progbits\n\t" WORLDWISE_PLACE_          \
-		       " 1b\n\t.byte " kind "\n\t.asciz \"" name "\"\n\t.popsection" : : : "memory")
+	WORLDWISE_ASM_("b 1f\n1:\t" hint "\n\t.reloc 1b, " WORLDWISE_NONE_                                             \
+		       ", 2f\n\t.pushsection .worldwise, \"\", %%progbits\n2:\t" WORLDWISE_PLACE_ " 1b\n\t.byte " kind \
+		       "\n\t.asciz \"" name "\"\n\t.popsection" : : : "memory")
 #define WORLDWISE_BEGIN(name) WORLDWISE_MARK_(WORLDWISE_HINT_BEGIN_, "1", name)
 #define WORLDWISE_END(name) WORLDWISE_MARK_(WORLDWISE_HINT_END_, "2", name)
 #else

@@ -32,9 +32,9 @@ struct call {
 	unsigned int exception;
 	uint32_t given[GIVEN];
 	uint64_t recursions;
-	uint64_t inner;    /* of a label: those that began within it and have not ended */
-	bool labelled;     /* from a label to another one */
-	uint32_t task;     /* of firmware */
+	uint64_t inner; /* of a label: those that began within it and have not ended */
+	bool labelled;  /* from a label to another one */
+	uint32_t task;  /* of firmware */
 };
 
 static GHashTable *functions; /* address -> 1 + its number */

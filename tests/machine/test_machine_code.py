@@ -250,7 +250,7 @@ COMPILERS = (
 
 
 def test_the_header_of_marks_is_for_c_and_cpp_and_every_core(lab: Lab, tmp_path: Path) -> None:
-    """Without a warning; each mark is one hint, at the address that its section says."""
+    """Without a warning; each mark is one hint, at the address that its section says, which the linker keeps."""
     tmp_path.chmod(0o777)
     (tmp_path / "worldwise.h").write_text(own_codes.HEADER)
     (tmp_path / "a.c").write_text(
@@ -261,7 +261,7 @@ def test_the_header_of_marks_is_for_c_and_cpp_and_every_core(lab: Lab, tmp_path:
     lines = []
     for number, compiler in enumerate(COMPILERS):
         file = "a.cpp" if "g++" in compiler else "a.c"
-        warns = "-O2 -fno-inline -Wall -Wextra -Wpedantic -Werror -nostdlib -Wl,--entry=main"
+        warns = "-O2 -fno-inline -Wall -Wextra -Wpedantic -Werror -nostdlib -Wl,--entry=main,--gc-sections"
         lines.append(f"{compiler} {warns} -o /made/{number} /made/{file}")
     lab.run(["sh", "-ec", "\n".join(lines)], binds=[(tmp_path, "/made", "rw")], timeout=120)
     for number, compiler in enumerate(COMPILERS):
