@@ -176,6 +176,73 @@ int main(void)
 }
 void reset(void) { main(); end(); for (;;) ; }
 """
+# Two tasks, each with a stack of its own: SysTick asks for a change of tasks, and PendSV makes it. The first call of
+# `job` comes before all ticks; while the other five are at work, the other task runs in between.
+TASKS = """
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+#define AT(address) (*(volatile word *)(address))
+static word stacks[2][128], *saved[2], running;
+static volatile word ticks, spun;
+void tick(void) { ticks++; AT(0xe000ed04) = 1u << 28; }
+__attribute__((noinline, used)) word *next(word *stack)
+{
+	saved[running] = stack;
+	running ^= 1;
+	return saved[running];
+}
+__attribute__((naked)) void change(void)
+{
+	__asm__("mrs r0, psp\\n\\tstmdb r0!, {r4-r11}\\n\\tpush {r3, lr}\\n\\tbl next\\n\\tpop {r3, lr}\\n\\t"
+		"ldmia r0!, {r4-r11}\\n\\tmsr psp, r0\\n\\tbx lr");
+}
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
+	&stack_top, (void *)reset, [14] = (void *)change, [15] = (void *)tick
+};
+__attribute__((noinline)) word mix(word of) { for (word i = 0; i < 20; i++) of = of * 1664525 + i; return of; }
+__attribute__((noinline)) word job(word of)
+{
+	/* Each call is one of its own, though nothing it reads has changed. */
+	__asm__ volatile("");
+	for (word i = 0; i < 50; i++)
+		of ^= mix(of + i);
+	return of;
+}
+__attribute__((noinline)) void spin(void) { spun++; }
+void beside(void) { for (;;) spin(); }
+static void end(void)
+{
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+}
+void worker(void)
+{
+	word found = 0;
+	for (int i = 0; i < 5; i++)
+		found ^= job(1);
+	AT(0xe000e010) = 0;
+	spun ^= found;
+	end();
+}
+int main(void)
+{
+	word *top = &stacks[1][128 - 16];
+	spun = job(1) ? 0 : 1;
+	top[14] = (word)beside & ~1u;
+	top[15] = 1u << 24;
+	saved[1] = top;
+	AT(0xe000ed20) = 0xffu << 16;
+	AT(0xe000e014) = 1999;
+	AT(0xe000e018) = 0;
+	AT(0xe000e010) = 7;
+	__asm__ volatile("msr psp, %0\\n\\tmsr control, %1\\n\\tisb" : : "r"(&stacks[0][128]), "r"(2) : "memory");
+	worker();
+	return 0;
+}
+void reset(void) { main(); for (;;) ; }
+"""
 LINKED = """
 MEMORY { code (rx) : ORIGIN = 0, LENGTH = 256K  ram (rw) : ORIGIN = 0x20000000, LENGTH = 16K }
 SECTIONS { .text : { *(.vectors) *(.text*) *(.rodata*) } > code  .bss : { *(.data*) *(.bss*) } > ram

@@ -573,6 +573,28 @@ def test_what_an_interrupt_takes_is_told_apart(
     assert explanation.layers["firmware"].self == counts(flashed, "crypto_sign")[1] - ticks
 
 
+def test_what_another_task_executes_is_told_apart(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """The region's own instructions are those of the call that nothing came into; the sum is the count."""
+    elf = own_codes.firmware(lab, tmp_path / "made", "tasks.elf", source=own_codes.TASKS)
+    ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job", "mix")), images, Emulator(lab, note), note)
+    case = next(one for one in ready.cases if one.operation == "job")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")
+    space = space_of(ready.code, Counter(emulator, images), machine)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    alone, *others = counts(ready, "job")
+    assert len(others) > 2
+    for number, count in enumerate(others, 1):
+        layers = explainer.explain(explainer.sample("call", "region", number)).layers
+        assert layers["firmware"].self == alone
+        assert layers["interrupts"].self > 0 and layers["other tasks"].self > 0
+        assert sum(layer.self for layer in layers.values()) == count
+
+
 @pytest.mark.parametrize(
     ("core", "machine"), [("cortex-m0", "microbit"), ("cortex-m3", "mps2-an385"), ("cortex-m7", "mps2-an500")]
 )
