@@ -697,6 +697,17 @@ _ODD = {
 def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's file: it says what it can, prints no escape sequence, leaves nothing, and ends the command never."""
     monkeypatch.setattr(annotating, "ask", lambda *_args, **_more: ["EM_ARM"])
+    # Other tests run beside this one and use the same cache: only its own folder is asked for.
+    folders: list[Path] = []
+
+    @contextlib.contextmanager
+    def recorded(cache: Path) -> Iterator[Path]:
+        with scratch(cache) as place:
+            folders.append(place)
+            yield place
+
+    monkeypatch.setattr(annotating, "scratch", recorded)
+    monkeypatch.setattr(annotating, "_SECONDS", 5)
     content = _ODD[what]()
     table = SimpleNamespace(file=content)
     line = Line({0x100: 1, 0x104: 2})
@@ -705,4 +716,4 @@ def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monke
     assert code.keys() <= {0x100, 0x102, 0x104, 0x106}
     shown = annotated_sections([function], {}, {0: code})
     assert "\x1b" not in str(shown)
-    assert not list((lab.cache / "scratch").glob("*/elf"))
+    assert len(folders) == 1 and not folders[0].exists()
