@@ -78,17 +78,16 @@ def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
     if not tries:
         return None
     kinds = [kind for kind in _KINDS if any(kind in counts for counts in tries.values())]
-    cells = [
-        [
-            *key,
-            *([] if full else [str(len(commands.get(key[0], ())))]),
-            *(f"{counts[kind]:,}" if counts[kind] else "-" for kind in kinds),
-            f"{sum(number for kind, number in counts.items() if kind != _RIGHT):,}",
-        ]
-        for key, counts in tries.items()
-    ]
+
+    def line(names: Iterable[str], commands: int, counts: Mapping[str, int]) -> list[str]:
+        wrong = sum(number for kind, number in counts.items() if kind != _RIGHT)
+        each = (f"{counts[kind]:,}" if counts[kind] else "-" for kind in kinds)
+        return [*names, *([] if full else [str(commands)]), *each, f"{wrong:,}"]
+
+    cells = [line(key, len(commands.get(key[0], ())), counts) for key, counts in tries.items()]
     if len(cells) > 1:
-        cells.append(_total(cells, 2 if full else 1))
+        every = sum(tries.values(), Counter[str]())
+        cells.append(line(["all", ""] if full else ["all"], sum(map(len, commands.values())), every))
     headers = ["TA", *(["command"] if full else ["\ncommands"]), *(kind.replace(" ", "\n", 1) for kind in kinds), "all"]
     codes = [f"{' '.join(key)}: {_short(results)}." for key, results in answers.items()]
     return Section(
@@ -106,11 +105,6 @@ def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
     )
 
 
-def _total(cells: list[list[str]], left: int) -> list[str]:
-    numbers = [[int(cell.replace(",", "").replace("-", "0")) for cell in row[left:]] for row in cells]
-    return ["all", *[""] * (left - 1), *(f"{sum(column):,}" for column in zip(*numbers, strict=True))]
-
-
 def _random(attempts: Iterable[Attempt]) -> Mapping[str, Counter[tuple[str, str]]]:
     """TA -> (who answered, code) -> calls."""
     found: dict[str, Counter[tuple[str, str]]] = {}
@@ -122,32 +116,12 @@ def _random(attempts: Iterable[Attempt]) -> Mapping[str, Counter[tuple[str, str]
 
 
 def _random_section(attempts: list[Attempt]) -> Section | None:
-    cells = []
-    for ta, counts in _random(attempts).items():
-        of_ta = sum(number for (whose, _), number in counts.items() if whose == _WHOSE[0])
-        success = counts[_WHOSE[0], _SUCCESS]
-        cells.append(
-            [
-                ta,
-                *(
-                    f"{number:,}"
-                    for number in (
-                        counts.total(),
-                        success,
-                        of_ta - success,
-                        *(sum(n for (other, _), n in counts.items() if other == whose) for whose in _WHOSE[1:]),
-                        len({code for _, code in counts}),
-                        sum(n for (_, code), n in counts.items() if code == _PANIC),
-                    )
-                ),
-            ]
-        )
-    if not cells:
+    found = _random(attempts)
+    if not found:
         return None
+    cells = [[ta, *_who_answered(counts)] for ta, counts in found.items()]
     if len(cells) > 1:
-        total = _total(cells, 1)
-        total[-2] = f"{len({code for counts in _random(attempts).values() for _, code in counts}):,}"
-        cells.append(total)
+        cells.append(["all", *_who_answered(sum(found.values(), Counter[tuple[str, str]]()))])
     headers = ["TA", "\ncalls", "the TA:\nsuccess", "the TA:\nerror", "OP-TEE's\ncore", "\nLinux", "\nlibteec"]
     headers += ["different\ncodes", "\npanics"]
     begun = dict.fromkeys(attempt.detail.partition(", ")[2] for attempt in attempts if attempt.what == _BEGIN)
@@ -163,6 +137,16 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
         ],
         name="abuse-random",
     )
+
+
+def _who_answered(counts: Counter[tuple[str, str]]) -> list[str]:
+    """The calls, then how many each one answered, then the different codes and the panics."""
+    of_ta = sum(number for (whose, _), number in counts.items() if whose == _WHOSE[0])
+    success = counts[_WHOSE[0], _SUCCESS]
+    others = (sum(n for (other, _), n in counts.items() if other == whose) for whose in _WHOSE[1:])
+    codes = len({code for _, code in counts})
+    panics = sum(n for (_, code), n in counts.items() if code == _PANIC)
+    return [f"{number:,}" for number in (counts.total(), success, of_ta - success, *others, codes, panics)]
 
 
 def _codes_section(attempts: list[Attempt]) -> Section | None:

@@ -61,12 +61,8 @@ def first_sections(
         return first_screen([_regions_section([one for one, _ in found], checks)], more)
     one, parts = found[0]
     title, layers = _layer_sections(one, rules)
-    assert layers.table
-    layers = Section(
-        layers.title,
-        _largest(layers.table, one.instructions).without([5, 6]),
-        ["inclusive: with everything called from there."],
-    )
+    few = _largest_layers(one, rules).without([5, 6])
+    layers = Section(layers.title, few, ["inclusive: with everything called from there."])
     functions = _function_table(one, top)
     facts = [at for at, head in enumerate(functions.headers) if head in _FACT_COLUMNS]
     unknown = [] if not (one.unknown or one.unruled) else _unknown_notes(one)
@@ -77,20 +73,18 @@ def first_sections(
     return first_screen([title, layers, shown, *peak, *parts], more, whole=2)
 
 
-def _largest(table: Table, total: int) -> Table:
+def _largest_layers(one: Explanation, rules: Rules) -> Table:
     """The table of layers with the small ones in one line, above that of the sum."""
-    *rows, last = table.rows
-    if len(rows) <= _MOST_LAYERS:
+    shown = _shown_layers(one, rules)
+    table = _layer_table(one, shown)
+    if len(shown) <= _MOST_LAYERS:
         return table
-
-    def own(row: list[str]) -> int:
-        return int(row[1].replace(",", ""))
-
-    large = sorted(rows, key=own)[len(rows) - _MOST_LAYERS + 1 :]
-    small = [row for row in rows if row not in large]
-    count = sum(map(own, small))
-    other = [f"{len(small)} smaller layers", f"{count:,}", _percent(count, total), *[""] * 4]
-    return Table(table.headers, [*(row for row in rows if row in large), other, last], table.left, table.names)
+    large = sorted(shown, key=lambda name: one.layers[name].self)[len(shown) - _MOST_LAYERS + 1 :]
+    small = [name for name in shown if name not in large]
+    count = sum(one.layers[name].self for name in small)
+    other = [f"{len(small)} smaller layers", f"{count:,}", _percent(count, one.instructions), *[""] * 4]
+    *rows, last = _layer_table(one, [name for name in shown if name in large]).rows
+    return replace(table, rows=[*rows, other, last])
 
 
 def _regions_section(found: Sequence[Explanation], checks: str) -> Section:
@@ -117,11 +111,11 @@ def first_differences(
     """The first screen of what changed: all of one pair of explanations, or a line for each pair."""
     if len(pairs) != 1:
         return first_screen([_pairs_section(pairs)], more)
-    head, layers, *others = difference_sections(*pairs[0], rules, top)
-    assert layers.table
-    changed = [row for row in layers.table.rows if row[1] != row[2]]
-    ordered = sorted(changed, key=lambda row: -abs(int(row[3].replace(",", ""))))
-    few = replace(layers, table=replace(layers.table, rows=ordered[:_MOST_LAYERS]))
+    before, after = pairs[0]
+    head, layers, *others = difference_sections(before, after, rules, top)
+    changes = [one for one in layer_changes(before, after, _order(rules, before, after)) if one.difference]
+    largest = sorted(changes, key=lambda one: -abs(one.difference))[:_MOST_LAYERS]
+    few = replace(layers, table=_change_table("layer (self)", largest, after.instructions - before.instructions))
     functions = others[-1]
     assert functions.table
     facts = [at for at, name in enumerate(functions.table.headers) if name in _FACT_COLUMNS]
@@ -167,7 +161,7 @@ def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
     )
     return [
         Section(explanation.title, None, notes),
-        Section("Layers", _layer_table(explanation, rules), [columns]),
+        Section("Layers", _layer_table(explanation, _shown_layers(explanation, rules)), [columns]),
     ]
 
 
@@ -177,13 +171,15 @@ def _order(rules: Rules, *explanations: Explanation) -> list[str]:
     return [*sorted(found, key=lambda name: (-found[name], name)), *rules.order]
 
 
-def _layer_table(explanation: Explanation, rules: Rules) -> Table:
+def _shown_layers(explanation: Explanation, rules: Rules) -> list[str]:
+    """The layers that have an instruction of their own, or a helper's, in the order of the tables."""
+    order = _order(rules, explanation)
+    return [name for name in order if (share := explanation.layers.get(name)) and (share.self or share.folded)]
+
+
+def _layer_table(explanation: Explanation, shown: Sequence[str]) -> Table:
     total = explanation.instructions
-    rows = [
-        [name, *_cells(share, total)]
-        for name in _order(rules, explanation)
-        if (share := explanation.layers.get(name)) and (share.self or share.folded)
-    ]
+    rows = [[name, *_cells(explanation.layers[name], total)] for name in shown]
     rows.append(["sum", f"{sum(share.self for share in explanation.layers.values()):,}", "100.00", *[""] * 4])
     return Table(["layer", "self", "self %", "inclusive", "inclusive %", "helpers folded", "folded %"], rows, 1)
 
