@@ -71,16 +71,17 @@ def pages(names: tuple[str, ...]) -> None:
 
 @main.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def keep(runs: tuple[str, ...]) -> None:
+@click.option("--as", "record", default="", metavar="NAME", help="Its name here, if it is not the suite's own run.")
+def keep(runs: tuple[str, ...], record: str) -> None:
     """Keep runs: what a report reads of them goes to docs/figures/runs, in the place of the suite's run of before.
 
     Of a suite that recommends a case the leading ways are predicted too, as `run` does for its screen.
     """
     for name in runs:
-        _keep(open_run(name, RUNS))
+        _keep(open_run(name, RUNS), record)
 
 
-def _keep(run: Run) -> None:
+def _keep(run: Run, record: str = "") -> None:
     reading = read_run(run)
     if reading.run.state != "complete" or reading.failed or reading.missing:
         raise WorldwiseError(
@@ -92,7 +93,7 @@ def _keep(run: Run) -> None:
     if leading(reading) and not times:
         raise WorldwiseError(f"run {run.id}: its screen's times cannot be predicted", "the notes above say why")
     doc_records.RUNS.mkdir(parents=True, exist_ok=True)
-    path = doc_records.RUNS / f"{reading.run.suite}.json"
+    path = doc_records.RUNS / f"{record or reading.run.suite}.json"
     path.write_text(doc_records.packed(reading, times), encoding="utf-8")
     click.echo(f"{path.relative_to(doc_pages.ROOT)}: {len(reading.rows)} rows of {run.id}, lab {reading.run.lab[:12]}")
 

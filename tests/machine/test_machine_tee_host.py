@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from worldwise.base.counted import NANOSECONDS
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import open_lab
+from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.limits import Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator
@@ -30,7 +30,7 @@ from worldwise.records.parse import read_records
 from worldwise.targets.families import case_app
 from worldwise.targets.known import EMULATED
 from worldwise.targets.optee import programs_of
-from worldwise.targets.optee_images import optee
+from worldwise.targets.optee_images import optee, whole_dev_kit
 from worldwise.targets.silicon import SiliconTee
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", samples=2)
@@ -134,3 +134,16 @@ def test_optee_refuses_a_ta_of_another_key(images: ImageStore, emulator: Emulato
     with pytest.raises(WorldwiseError) as caught:
         called(images, emulator, tmp_path / "key.pem", tmp_path)
     assert "open failed: 0xffff000f (TEE_ERROR_SECURITY)" in name_results(caught.value.message)
+
+
+def test_a_users_ta_has_all_of_mbedtls_and_ours_what_libutee_needs(images: ImageStore, lab: Lab) -> None:
+    """If this fails, a user's TA that uses Mbed TLS is not linked, or every OP-TEE takes two fifths longer to build."""
+
+    def objects(kit: Path) -> set[str]:
+        words = "tar -xf /kit.tar -C /tmp ./lib/libmbedtls.a && aarch64-linux-gnu-ar t /tmp/lib/libmbedtls.a"
+        return set(lab.run(["sh", "-c", words], binds=[(kit, "/kit.tar", "ro")]).stdout.split())
+
+    ours = objects(images.get(optee("mbedtls-nist", "O2")).file("devkit.tar"))
+    whole = objects(images.get(whole_dev_kit("mbedtls-nist", "O2")).file("devkit.tar"))
+    assert ours == {"bignum.o", "bignum_core.o", "constant_time.o", "platform_util.o"}
+    assert {"aes.o", "ecdsa.o", "rsa.o", "ssl_tls.o", "x509_crt.o", *ours} <= whole

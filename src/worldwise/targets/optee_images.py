@@ -131,6 +131,8 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str, opt
         # Of two values of a setting make takes the last: the stack's.
         "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
+        # Another release may need other files of it for TAs.
+        **({} if used and used.tree else {"TA_MBEDTLS": "few"}),
     }
 
 
@@ -168,14 +170,19 @@ def _objects_of_the_lab(optimisation: str) -> dict[str, Recipe]:
         return {"objects": optee_objects(APP_CORE, optimisation)}
 
 
-def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
+def _own_settings(implementation: str, optimisation: str, feature: str = "") -> dict[str, str]:
+    """The settings of one OP-TEE, of which its shared objects have all but the changes."""
     wanted = IMPLEMENTATIONS[implementation]
-    objects = optee_objects(implementation, optimisation, feature)
     settings = _optee_settings(wanted, optimisation, feature, wanted.options)
     # The shared objects are built without the changes: make then recompiles only what the changes touch.
     changes = (settings["OPTIMISATION"], wanted.changes, _FEATURE_CHANGES.get(feature, ""))
-    settings["OPTIMISATION"] = " ".join(filter(None, changes))
+    return settings | {"OPTIMISATION": " ".join(filter(None, changes))}
+
+
+def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
+    objects = optee_objects(implementation, optimisation, feature)
+    settings = _own_settings(implementation, optimisation, feature)
     name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
     if settings | {"KEEP": "yes"} == objects.settings:
         # Nothing is left to compile. The image is one of its own all the same, since the objects are large.
@@ -186,6 +193,21 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
         _OUTPUTS,
         needs={"source": optee_source(), "objects": objects},
         settings=settings,
+        helpers=_OPTEE_HELPERS,
+    )
+
+
+def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
+    """An OP-TEE's TA dev kit with all of Mbed TLS, which a user's TA may be linked with; ours need four files of it."""
+    settings = _own_settings(implementation, optimisation)
+    if "TA_MBEDTLS" not in settings:
+        return optee(implementation, optimisation)
+    return Recipe(
+        name=f"optee-devkit-{implementation}-{optimisation}",
+        script=_OPTEE,
+        outputs=("devkit.tar",),
+        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
+        settings=settings | {"TA_MBEDTLS": "whole"},
         helpers=_OPTEE_HELPERS,
     )
 

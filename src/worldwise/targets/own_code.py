@@ -62,7 +62,7 @@ def application(ta: str, ta_folder: Path, client: str, client_folder: Path, leve
         outputs=("client", "name", "ta", "ta.elf", "uuid", "level"),
         packages=("libteec2", "optee-client-dev"),
         trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder},
-        needs={"optee": optee_images.optee(_CORE, _LEVEL)},
+        needs={"optee": optee_images.whole_dev_kit(_CORE, _LEVEL)},
         settings={"TA": ta, "CLIENT": client, "LEVEL": "" if level is None else str(level)},
     )
 
