@@ -284,10 +284,7 @@ def _where(explanation: Explanation, region: str, counts: Sequence[int]) -> list
             "Its functions",
             Table(
                 ["function (file)", "instr", "%"],
-                [
-                    cells(f"{short(name)} ({image})", share.self)
-                    for (name, image), share in functions[:_MOST_FUNCTIONS]
-                ],
+                [cells(f"{short(name)} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
                 1,
             ),
         ),
@@ -343,8 +340,8 @@ def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> li
         if share < LEAST_SHARE:
             where = ", ".join(short(name) for name, _ in rest)
             found.append(
-                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to its last return; the "
-                f"rest was in {where}."
+                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to "
+                f"its last return; the rest was in {where}."
             )
     return found[:_MOST_NOTES]
 

@@ -269,10 +269,14 @@ def _entered(
             printed_end(counted.output),
         )
     if once:
-        more = f" and {len(once) - _MOST_CLOSE} others" if len(once) > _MOST_CLOSE else ""
-        is_one = len(once) == 1
-        notes.append(
-            f"{', '.join(once[:_MOST_CLOSE])}{more} {'is' if is_one else 'are'} called once at each power-on: "
-            f"{'its second call is that' if is_one else 'their second calls are those'} of a second one, the same"
-        )
+        notes.append(once_words(once))
     return regions, unentered, notes
+
+
+def once_words(names: Sequence[str]) -> str:
+    """What a reader must know of functions that are called once at each power-on."""
+    more = f" and {len(names) - _MOST_CLOSE} others" if len(names) > _MOST_CLOSE else ""
+    shown = f"{', '.join(names[:_MOST_CLOSE])}{more}"
+    if len(names) == 1:
+        return f"{shown} is called once at each power-on: its second call is that of a second one, the same"
+    return f"{shown} are called once at each power-on: their second calls are those of a second one, the same"
