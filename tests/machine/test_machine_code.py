@@ -3,6 +3,7 @@
 
 import re
 import tempfile
+from collections import Counter as Tally
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,9 @@ SP, PC, LINK = 31, 32, 30
 LIVES = 3
 # A translation block an instruction, and a line of the log for each; the program counter is the second of four words.
 SINGLE = ("-accel", "tcg,one-insn-per-tb=on")
+LOGGED = re.compile(
+    r"^Stopped execution|^R12=\S+ R13=([0-9a-f]{8}) R14=\S+ R15=([0-9a-f]{8})\nXPSR=([0-9a-f]{8})", re.MULTILINE
+)
 EXECUTED = re.compile(r"^(?:Trace 0: \S+ \[[0-9a-f]+/([0-9a-f]+)/|Stopped execution of TB chain before)", re.MULTILINE)
 
 
@@ -593,6 +597,66 @@ def test_what_another_task_executes_is_told_apart(
         assert layers["firmware"].self == alone
         assert layers["interrupts"].self > 0 and layers["other tasks"].self > 0
         assert sum(layer.self for layer in layers.values()) == count
+
+
+def test_qemus_log_is_the_witness_of_tasks_too(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Of each instruction QEMU logs the registers before it: XPSR says whether a handler executes it, and the stack
+    pointer which task. Both tasks execute the same function, so its address says nothing.
+    """
+    source = own_codes.TASKS.replace("for (;;) spin();", "for (;;) spun += mix(spun);")
+    assert source != own_codes.TASKS
+    elf = own_codes.firmware(lab, tmp_path / "made", "tasks.elf", source=source)
+    ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job",)), images, Emulator(lab, note), note)
+    machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")
+    logged = ("-d", "exec,nochain,cpu", "-D", "/run/exec.log", *SINGLE)
+    (tmp_path / RECORDS).write_text("")
+    emulator.run(replace(machine, arguments=(*machine.arguments, *logged)), (), tmp_path, left=("exec.log",))
+    steps = list(logged_steps(tmp_path / "exec.log"))
+    assert len(steps) == ready.counted.lives[0].end
+    case = next(one for one in ready.cases if one.operation == "job")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    space = space_of(ready.code, Counter(emulator, images), machine)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    entry = ready.code.manifest.regions["job"].address
+    seen = list(by_task(steps, entry))
+    assert [sum(one.values()) for one in seen] == counts(ready, "job")
+    assert sum(one["other tasks"] > 0 for one in seen) > 2
+    for number, one in enumerate(seen):
+        layers = explainer.explain(explainer.sample("call", "region", number)).layers
+        assert {name: layer.self for name, layer in layers.items()} == {name: own for name, own in one.items() if own}
+
+
+def logged_steps(path: Path) -> Iterator[tuple[int, int, bool]]:
+    """The address of each instruction that QEMU executed, the stack pointer before it, and whether in a handler."""
+    found: list[tuple[int, int, bool]] = []
+    for match in LOGGED.finditer(path.read_text()):
+        if match[1]:
+            stack, address, status = (int(word, 16) for word in match.groups())
+            found.append((address, stack, status & 0x1FF != 0))
+        else:
+            # An interrupt came before it.
+            found.pop()
+    yield from found
+
+
+def by_task(steps: list[tuple[int, int, bool]], entry: int) -> Iterator[Tally[str]]:
+    """What was executed in each call of a function, by who executed it."""
+    for number, (address, stack, _) in enumerate(steps):
+        if address != entry:
+            continue
+        # It is called by a BL, of four bytes, which an interrupt may follow.
+        back = next(pc for pc, _, handler in reversed(steps[:number]) if not handler) + 4
+        taken: Tally[str] = Tally()
+        for pc, at, handler in steps[number:]:
+            if (pc, at) == (back, stack) and not handler:
+                break
+            # The stacks of the two tasks are 512 bytes each.
+            other = abs(at - stack) >= 384
+            taken["interrupts" if handler else "other tasks" if other else "firmware"] += 1
+        yield taken
 
 
 @pytest.mark.parametrize(

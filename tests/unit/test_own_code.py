@@ -13,7 +13,7 @@ import pytest
 import own_codes
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.user_code.memory import _way, stack_words
+from worldwise.cli.user_code.memory import _way, short, stack_words
 from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
@@ -28,6 +28,7 @@ from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
 from worldwise.run.code.counting import Life, _mapped, calls_of, printed_end, require_good
+from worldwise.run.code.firmware import once_words
 from worldwise.run.code.naming import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package
 from worldwise.run.code.prepare import case_names
@@ -243,12 +244,29 @@ def test_what_a_ta_needs_of_stack_is_said_beside_what_op_tee_adds() -> None:
         (["a", "TA_go", "b"], "TA_go > b"),
         (["open" * 6, "snprintf" * 3, "print" * 5, "last"], f"{'open' * 6} > ... > last"),
         (["x" * 40, "y" * 40, "c", "d", "e", "f"], f"{'x' * 40} > ... > e > f"),
-        (["x" * 40, "y" * 40], f"{'x' * 40} > {'y' * 40}"),
+        (["x" * 40, "y" * 40], f"{'x' * 13}...{'x' * 12} > {'y' * 13}...{'y' * 12}"),
+        (
+            ["p256::" + "sign" * 12, "b", "c", "fe_mul" * 9],
+            "p256::signsig...signsignsign > ... > fe_mulfe_mulf...fe_mulfe_mul",
+        ),
     ],
 )
 def test_a_way_fits_into_its_line(names: list[str], shown: str) -> None:
     """Of a long one the functions at its beginning are left out, behind its first."""
     assert _way(PeakStack(0, [(StackFrame(name, "image", "", "normal"), 0) for name in names])) == shown
+
+
+def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
+    assert short("crypto_sign") == "crypto_sign"
+    assert short("abcdefghijkl", 10) == "abcd...jkl"
+
+
+def test_functions_that_are_called_once_share_a_line() -> None:
+    """Firmware in Rust has many, with long names."""
+    assert once_words(["quiet"]) == (
+        "quiet is called once at each power-on: its second call is that of a second one, the same"
+    )
+    assert once_words([*"abcdefgh"]).startswith("a, b, c, d, e, f and 2 others are called once at each power-on: their")
 
 
 def test_a_good_life_is_taken_whatever_its_status() -> None:

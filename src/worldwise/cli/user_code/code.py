@@ -16,7 +16,7 @@ from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.session import Order, measure
-from worldwise.cli.user_code.memory import memory_section, ta_words
+from worldwise.cli.user_code.memory import memory_section, short, ta_words
 from worldwise.cli.user_code.what import Typed
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.explanation import Explanation
@@ -42,8 +42,8 @@ from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
 _MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
-# Characters of a function's name in a table.
-_MOST_NAME = 60
+# Of an even number of calls the median is none of them.
+_LOWER = "of an even number of calls, the lower of the two in the middle"
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     explainer, explanation = _explained(run, dearest)
     parts = _parts(explainer, ready, ranked[:_MOST_REGIONS]) if code.manifest.kind == own_code.TA else []
     memory = memory_section(explainer, ready, [(name, _shown(code, name)) for name in ranked[:_MOST_LAYERS]])
-    for section in (*parts, *_where(explanation, ranked[0]), memory):
+    for section in (*parts, *_where(explanation, _shown(code, ranked[0]), totals[ranked[0]]), memory):
         console.print()
         print_section(section, console)
     console.print()
@@ -213,12 +213,7 @@ def _shown(code: Code, region: str) -> str:
     if regions[region].command is not None or name == region:
         return region
     same = sum(other.function == name for other in regions.values()) > 1
-    return f"{_short(name)} ({region})" if same else _short(name)
-
-
-def _short(name: str) -> str:
-    """A name that leaves room for figures in its line."""
-    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME // 2 - 1]}...{name[2 - _MOST_NAME // 2 :]}"
+    return f"{short(name)} ({region})" if same else short(name)
 
 
 def _executed(ready: Ready, region: Region) -> int:
@@ -236,7 +231,7 @@ def _third(code: Code, name: str, dearest: Case) -> str:
 
 def _began(ready: Ready, first: int, later: Sequence[int]) -> str:
     """What was run, in a sentence."""
-    origin = ready.code.origin
+    origin = ready.code.origin.name
     if ready.code.manifest.kind == own_code.FIRMWARE:
         return f"{origin}: {first:,} instructions from its reset to its end; a second power-on was the same."
     return (
@@ -269,9 +264,10 @@ def _explained(run: Run, case: Case) -> tuple[OwnExplainer, Explanation]:
     return explainer, explainer.explain(explainer.sample(*next((m, p[-1]) for m, p in case.measures.items())))
 
 
-def _where(explanation: Explanation, region: str) -> list[Section]:
-    """Where the median call of a region went: five layers, five functions."""
+def _where(explanation: Explanation, region: str, counts: Sequence[int]) -> list[Section]:
+    """Where the median call of a region went: five layers, five functions; `counts` are those of its calls."""
     total = explanation.instructions
+    notes = [] if total == _median(counts[1:]) else [f"{_LOWER}."]
     layers = sorted(explanation.layers.items(), key=lambda item: (-item[1].self, item[0]))
     functions = sorted(explanation.functions.items(), key=lambda item: (-item[1].self, item[0]))
 
@@ -282,15 +278,13 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
         Section(
             f"Where the median call of {region} went: {total:,} instructions",
             Table(["layer", "instr", "%"], [cells(name, share.self) for name, share in layers[:_MOST_LAYERS]], 1),
+            notes,
         ),
         Section(
             "Its functions",
             Table(
                 ["function (file)", "instr", "%"],
-                [
-                    cells(f"{_short(name)} ({image})", share.self)
-                    for (name, image), share in functions[:_MOST_FUNCTIONS]
-                ],
+                [cells(f"{short(name)} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
                 1,
             ),
         ),
@@ -301,11 +295,13 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
     """Of the median call of each region, the part of each side of the border, and what OP-TEE asked Linux for."""
     manifest = ready.code.manifest
     rows = []
-    asked = {}
+    asked, between = {}, []
     for region in regions:
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
         warm = sorted(calls[1:], key=lambda one: one.instructions)
         middle = warm[(len(warm) - 1) // 2]
+        if middle.instructions != _median([one.instructions for one in warm]):
+            between.append(region)
         found = explainer.parts(middle)
         if requests := explainer.requests(middle):
             asked[region] = requests
@@ -314,6 +310,8 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
         "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
         "supplicant: the process, and Linux on its behalf."
     ]
+    if between:
+        notes.append(f"{', '.join(between)}: {_LOWER}.")
     sections = [
         Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
     ]
@@ -340,10 +338,10 @@ def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> li
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
         share, rest = explainer.missed(calls)
         if share < LEAST_SHARE:
-            where = ", ".join(name for name, _ in rest)
+            where = ", ".join(short(name) for name, _ in rest)
             found.append(
-                f"{region} holds {100 * share:.1f} % of what was executed from its first entry to its last return; the "
-                f"rest was in {where}."
+                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to "
+                f"its last return; the rest was in {where}."
             )
     return found[:_MOST_NOTES]
 

@@ -23,6 +23,8 @@ _ALIGNED = 16
 _FIRST, _LAST = 3, 2
 # Characters of a way, so that a line of the screen holds it beside the figures.
 _MOST_WAY = 64
+# Characters of a function's name in a table.
+_MOST_NAME = 60
 _TA_POINTS = "TA_"
 
 
@@ -69,7 +71,14 @@ def _way(peak: PeakStack | None) -> str:
         if len(names) > first + last
     ]
     lines = [" > ".join(way) for way in ways]
+    # Rust's names alone fill a line.
+    lines.append(" > ".join(short(name, _MOST_WAY // 2 - 4) for name in ways[-1]))
     return next((line for line in lines if len(line) <= _MOST_WAY), lines[-1])
+
+
+def short(name: str, most: int = _MOST_NAME) -> str:
+    """A function's name with its middle left out, if it has more characters than `most`."""
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}...{name[2 - most // 2 :]}"
 
 
 def _sizes(code: Code) -> list[str]:

@@ -192,6 +192,8 @@ class FirmwareCounter:
         tables = list((cores or {}).values())
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        if not fresh and digest in _done:
+            return _done[digest]
 
         def make(work: Path) -> Path:
             calls = own_code.functions_in(addresses)
@@ -217,7 +219,10 @@ class FirmwareCounter:
         printed = b"".join(
             files.read_bytes(final / name, 2**24, final)[-_MOST_OUTPUT:] for name in (EMULATOR_LOG, CONSOLE)
         )
-        return Counted(final, trace, [Life(whole.begin, whole.end, 0, 0, 0)] * 2, printed)
+        counted = Counted(final, trace, [Life(whole.begin, whole.end, 0, 0, 0)] * 2, printed)
+        _done.clear()
+        _done[digest] = counted
+        return counted
 
     def _run(self, machine: Machine, plugin: FlatPlugin, directory: Path) -> Path:
         directory.mkdir()
@@ -230,12 +235,17 @@ class FirmwareCounter:
         return directory
 
 
+# The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
+_done: dict[str, Counted] = {}
+
+
 def _entered(
     chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], wanted: WantedFirmware
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     regions: dict[str, Region] = {}
     unentered: list[str] = []
     notes: list[str] = []
+    once: list[str] = []
     for name, one in chosen.items():
         region = Region(function=one.name[:1000], image=f"/{FIRMWARE_ELF}", address=one.address)
         calls, others = calls_of(counted.trace, addresses, region)
@@ -249,7 +259,7 @@ def _entered(
         if inner := sum(call.recursions for call in calls):
             notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
         if len(calls) == 1:
-            notes.append(f"{name} is called once at each power-on: its second call is that of a second one, the same")
+            once.append(one.name)
         regions[name] = region.model_copy(update={"calls": max(2, len(calls))})
     if not regions:
         raise WorldwiseError(
@@ -258,4 +268,15 @@ def _entered(
             "does it start on this machine (--machine), and does it end later (--until, --instructions)?",
             printed_end(counted.output),
         )
+    if once:
+        notes.append(once_words(once))
     return regions, unentered, notes
+
+
+def once_words(names: Sequence[str]) -> str:
+    """What a reader must know of functions that are called once at each power-on."""
+    more = f" and {len(names) - _MOST_CLOSE} others" if len(names) > _MOST_CLOSE else ""
+    shown = f"{', '.join(names[:_MOST_CLOSE])}{more}"
+    if len(names) == 1:
+        return f"{shown} is called once at each power-on: its second call is that of a second one, the same"
+    return f"{shown} are called once at each power-on: their second calls are those of a second one, the same"

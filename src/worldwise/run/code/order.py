@@ -156,7 +156,7 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     if wanted.packages and architecture == ARMV7:
         raise WorldwiseError(
             "--package: for 32-bit Arm the lab has the C library and the compiler's own, and no package besides.",
-            "give the library's file: --library FILE",
+            "give the library's file, such as that of Debian's armhf package: --library FILE",
         )
     content: dict[str, bytes] = {f"{ROOM}/{wanted.program.name}": program}
     if wanted.application:
