@@ -35,6 +35,7 @@ static uint64_t before;
 static FILE *output;
 static struct qemu_plugin_register *state_register;
 static struct qemu_plugin_register *world_register;
+static struct qemu_plugin_register *vectors_register; /* of EL1 */
 static GByteArray *scratch;
 
 static bool looking;
@@ -69,6 +70,7 @@ static void on_processor(qemu_plugin_id_t id, unsigned int processor)
 	scratch = g_byte_array_new();
 	state_register = named(list, "cpsr");
 	world_register = named(list, "SCR_EL3");
+	vectors_register = named(list, "VBAR");
 	g_array_free(list, TRUE);
 }
 
@@ -91,6 +93,14 @@ static void end_stretch(void)
 	waits = false;
 }
 
+/* Whether an interrupt of the normal world has just arrived: at EL1's vector, of an IRQ there, or of an FIQ in OP-TEE. */
+static bool has_arrived(uint64_t pc)
+{
+	uint64_t offset = pc - value(vectors_register);
+
+	return level == 1 && offset < 0x800 && !(offset & 0x7f) && (offset >> 7 & 3) == (secure ? 2 : 1);
+}
+
 static void look(uint64_t pc)
 {
 	uint64_t state = value(state_register);
@@ -103,9 +113,10 @@ static void look(uint64_t pc)
 		secure = !(value(world_register) & 1);
 	/* PSTATE.F in the secure world, PSTATE.I in the normal one. */
 	now = level == 3 || (state >> (secure ? 6 : 7) & 1);
-	if (!now) {
+	/* The instruction before may have let it in at once: then none was executed that waited no longer. */
+	if (!now || has_arrived(pc))
 		end_stretch();
-	} else if (!waits) {
+	if (now && !waits) {
 		waits = true;
 		since = count;
 		first = pc;

@@ -22,7 +22,7 @@ from worldwise.targets.known import EMULATED
 
 # What is looked at: into the secure world and back; with requests to Linux, and other tasks; with Linux's timer, which
 # interrupts the secure world too.
-LOOKED_AT = ("empty-invoke", "session-open", "storage-create", "attestdiv,ticks=both")
+LOOKED_AT = ("empty-invoke", "session-open", "ta-load", "storage-create", "attestdiv,ticks=both")
 # As many of the longest the plugin keeps.
 KEPT = 5
 
