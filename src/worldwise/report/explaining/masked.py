@@ -43,7 +43,8 @@ def section(explanation: Explanation, masked: Masked) -> Section:
         for one in masked.stretches
     ]
     notes = [
-        f"{total}. The longest stretch is the observed worst of this call, no bound.",
+        f"{total}.",
+        f"The longest stretch, {longest.instructions:,} instructions, is the observed worst of this call, and no bound.",
         _worst_note(masked.worst),
         *_stack_notes(longest),
     ]
@@ -51,9 +52,13 @@ def section(explanation: Explanation, masked: Masked) -> Section:
 
 
 def _worst_note(worst: Worst) -> str:
-    which = "all of them alike" if worst.alike == worst.calls else f"{worst.phase} {worst.index}"
-    more = f", and {worst.alike - 1} more as long" if 1 < worst.alike < worst.calls else ""
-    return f"Calls that were followed: {worst.calls:,}; the longest of all is {worst.instructions:,}: {which}{more}."
+    if worst.alike == worst.calls:
+        return f"Calls that were followed: {worst.calls:,}; each has one as long."
+    more = f", and {worst.alike - 1:,} more have one as long" if worst.alike > 1 else ""
+    return (
+        f"Calls that were followed: {worst.calls:,}; the longest stretch of all has {worst.instructions:,} "
+        f"instructions, in {worst.phase} {worst.index}{more}."
+    )
 
 
 def _stack_notes(longest: Stretch) -> list[str]:
