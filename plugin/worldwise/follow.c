@@ -108,7 +108,7 @@ static void step(const struct block *from, uint64_t to, unsigned int el)
 /* An exception arrived at `to`, after the whole of `from` or a part of it. */
 static void follow_exception(struct block *from, const struct block *to, bool whole)
 {
-	struct node *last = stack_node();
+	struct node *last = from->masks ? stack_node() : NULL; /* before the stack changes */
 
 	if (!whole) {
 		account_part(from, executed_part(from, to, true), to->pc);
@@ -132,7 +132,7 @@ static void follow(struct block *from, struct block *to)
 {
 	bool whole = !scoreboard->open;
 	bool expected = whole && is_expected(from, to);
-	struct node *last = stack_node();
+	struct node *last = from->masks ? stack_node() : NULL; /* before the stack changes */
 
 	if (!expected && block_is_vector(to)) {
 		follow_exception(from, to, whole);
