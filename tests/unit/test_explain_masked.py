@@ -101,14 +101,16 @@ def test_the_call_with_the_longest_is_named(tmp_path: Path) -> None:
     assert one.masked.longest.instructions == 5
     assert one.masked.worst == Worst(20, "sample", 1, 2, 5)
     text = told(masked_report.section(one, one.masked))
-    assert "followed: 5; the longest stretch of all has 20 instructions, in sample 1, and 1 more have one" in text
+    assert "followed: 5; the longest stretch of all has 20 instructions, in sample 1 and 1 more." in text
 
 
 def test_all_calls_alike(tmp_path: Path) -> None:
     """One call, or many with one as long."""
     one = whole(tmp_path, masked=14, stretches=STRETCHES)
     assert one.masked
-    assert "Calls that were followed: 1; each has one as long." in told(masked_report.section(one, one.masked))
+    assert "followed: 1; the longest stretch of all has 11 instructions, in each of them." in told(
+        masked_report.section(one, one.masked)
+    )
 
 
 def test_passes_of_a_sample_stand_behind_one_another(tmp_path: Path) -> None:

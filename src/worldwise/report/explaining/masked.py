@@ -52,12 +52,14 @@ def section(explanation: Explanation, masked: Masked) -> Section:
 
 
 def _worst_note(worst: Worst) -> str:
+    which = f"in {worst.phase} {worst.index}"
     if worst.alike == worst.calls:
-        return f"Calls that were followed: {worst.calls:,}; each has one as long."
-    more = f", and {worst.alike - 1:,} more have one as long" if worst.alike > 1 else ""
+        which = "in each of them"
+    elif worst.alike > 1:
+        which += f" and {worst.alike - 1:,} more"
     return (
         f"Calls that were followed: {worst.calls:,}; the longest stretch of all has {worst.instructions:,} "
-        f"instructions, in {worst.phase} {worst.index}{more}."
+        f"instructions, {which}."
     )
 
 
