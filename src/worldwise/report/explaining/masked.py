@@ -44,7 +44,7 @@ def section(explanation: Explanation, masked: Masked) -> Section:
     ]
     notes = [
         f"{total}.",
-        f"The longest stretch, {longest.instructions:,} instructions, is the observed worst of this call, and no bound.",
+        f"The longest stretch, {longest.instructions:,} instructions, is the observed worst of this call, no bound.",
         _worst_note(masked.worst),
         *_stack_notes(longest),
     ]
