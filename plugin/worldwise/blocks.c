@@ -118,6 +118,17 @@ static void read_stack(struct block *block, uint32_t word, int32_t *at)
 		block->deepest = *at;
 }
 
+/* Notes whether an instruction of a block, the last one or not, is a write of the masks. */
+static void read_masks(struct block *block, uint32_t word, bool last)
+{
+	if (!decode_writes_masks(word))
+		return;
+	block->masks = true;
+	/* QEMU ends a block there, to look for interrupts. */
+	if (!last)
+		trace_give_up("interrupts are masked within a block", block->pc);
+}
+
 /* Reads a block's code, and where in it a region begins. Returns its last instruction. */
 static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *translation)
 {
@@ -131,6 +142,7 @@ static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *tran
 		    INSTRUCTION_BYTES)
 			trace_give_up("an instruction of another size than four bytes", block->pc);
 		word = decode_word(bytes);
+		read_masks(block, word, i + 1 == block->instructions);
 		if (arguments.watches)
 			read_stack(block, word, &stack);
 		/* hint, isb, mrs */
@@ -151,6 +163,7 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.code = g_malloc(code_bytes(&block));
 	last = read_code(&block, translation);
 	block.flow = decode_flow(last, block_last(&block), &block.target);
+	block.masks = block.masks || block.flow == FLOW_ERET;
 	block.site = functions_site(block_last(&block));
 	if (block.instructions == 1 && decode_reads_counter(last)) {
 		block.reads = true;

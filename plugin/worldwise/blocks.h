@@ -37,6 +37,7 @@ struct block {
 	int32_t deepest;       /* how far below where it is at the begin the stack pointer gets: 0 or less */
 	bool moves_stack;      /* it changes the stack pointer in a way that the code does not say */
 	bool enters;           /* begins where the program that has these functions begins */
+	bool masks;            /* interrupts may wait, or wait no longer, behind its last instruction */
 	bool reads;            /* is one mrs of the counter */
 	bool ends;             /* is one, and the mark at which a region ends follows it */
 	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */

@@ -103,6 +103,12 @@ bool decode_moves_stack(uint32_t word, int32_t *adds, bool *unknown)
 	return of_sp && is_writeback(word, adds);
 }
 
+/* Arm ARM, C6.2: MSR DAIFSet and DAIFClr, of any bits; MSR DAIF. */
+bool decode_writes_masks(uint32_t word)
+{
+	return (word & 0xfffff0dfu) == 0xd50340dfu || (word & 0xffffffe0u) == 0xd51b4220u;
+}
+
 bool decode_is_begin(uint32_t word)
 {
 	return word == HINT_BEGIN;

@@ -24,6 +24,9 @@ uint32_t decode_word(const uint8_t *bytes);
 /* Where the flow goes after the instruction `word` at `address`. `target`: of a direct branch, else 0. */
 enum flow decode_flow(uint32_t word, uint64_t address, uint64_t *target);
 
+/* MSR to DAIF, or to some bits of it: whether interrupts wait may be another thing behind it. */
+bool decode_writes_masks(uint32_t word);
+
 /* The hints at which regions begin and end: see guest/bench/region.h. */
 bool decode_is_begin(uint32_t word);
 bool decode_is_end(uint32_t word);

@@ -14,6 +14,7 @@
 #include "counts.h"
 #include "cycles.h"
 #include "depth.h"
+#include "masks.h"
 #include "processor.h"
 #include "regions.h"
 #include "stack.h"
@@ -107,6 +108,8 @@ static void step(const struct block *from, uint64_t to, unsigned int el)
 /* An exception arrived at `to`, after the whole of `from` or a part of it. */
 static void follow_exception(struct block *from, const struct block *to, bool whole)
 {
+	struct node *last = from->masks ? stack_node() : NULL; /* before the stack changes */
+
 	if (!whole) {
 		account_part(from, executed_part(from, to, true), to->pc);
 	} else if (last_aborted(to)) {
@@ -116,8 +119,12 @@ static void follow_exception(struct block *from, const struct block *to, bool wh
 		account_whole(from, processor_return_address());
 		/* What the last instruction did has happened, whatever came then. */
 		step(from, processor_return_address(), processor_interrupted_el());
+		if (from->masks)
+			masks_changed(last, block_last(from), processor_interrupted_state(),
+				      processor_return_address());
 	}
 	worlds_exception(to);
+	masks_exception(to->pc);
 }
 
 /* Counts what was executed before `to`, and brings the stack to where `to` begins. */
@@ -125,6 +132,7 @@ static void follow(struct block *from, struct block *to)
 {
 	bool whole = !scoreboard->open;
 	bool expected = whole && is_expected(from, to);
+	struct node *last = from->masks ? stack_node() : NULL; /* before the stack changes */
 
 	if (!expected && block_is_vector(to)) {
 		follow_exception(from, to, whole);
@@ -140,6 +148,8 @@ static void follow(struct block *from, struct block *to)
 		stack_lose(block_last(from), to->pc);
 	else
 		step(from, to->pc, from->flow == FLOW_ERET ? processor_el() : 0);
+	if (from->masks)
+		masks_changed(last, block_last(from), processor_state(), to->pc);
 }
 
 static void run_hook(const struct block *to)

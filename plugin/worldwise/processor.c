@@ -114,9 +114,14 @@ uint64_t processor_thread(void)
 	return read_register(registers.tpidr);
 }
 
+uint64_t processor_state(void)
+{
+	return read_register(registers.cpsr);
+}
+
 unsigned int processor_el(void)
 {
-	return el_of(read_register(registers.cpsr));
+	return el_of(processor_state());
 }
 
 bool processor_secure(void)
@@ -134,9 +139,14 @@ uint64_t processor_return_address(void)
 	return read_register(registers.elr[processor_el()]);
 }
 
+uint64_t processor_interrupted_state(void)
+{
+	return read_register(registers.spsr[processor_el()]);
+}
+
 unsigned int processor_interrupted_el(void)
 {
-	return el_of(read_register(registers.spsr[processor_el()]));
+	return el_of(processor_interrupted_state());
 }
 
 unsigned int processor_exception_class(void)

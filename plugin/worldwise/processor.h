@@ -20,6 +20,8 @@ uint64_t processor_x(unsigned int number);
 /* The stack pointer, and the thread of user space that runs: its TPIDR_EL0. Only where calls are regions. */
 uint64_t processor_sp(void);
 uint64_t processor_thread(void);
+/* The processor state, as SPSR has it. */
+uint64_t processor_state(void);
 /* The exception level: 0 to 3. */
 unsigned int processor_el(void);
 /* Whether the levels below EL3 are the secure world's: as EL3 has set it. */
@@ -27,8 +29,10 @@ bool processor_secure(void);
 /* The address of user space's translation table, without the process's number that may stand above it. */
 uint64_t processor_user_space(void);
 
-/* Of the exception that was taken to the current level last: where it returns to, the level it was taken from, why. */
+/* Of the exception that was taken to the current level last: where it returns to, in which state and at which level it
+ * was taken, why. */
 uint64_t processor_return_address(void);
+uint64_t processor_interrupted_state(void);
 unsigned int processor_interrupted_el(void);
 unsigned int processor_exception_class(void);
 /* Whether the current level's table of vectors has `address`. */

@@ -10,6 +10,7 @@
 #include "cycles.h"
 #include "depth.h"
 #include "events.h"
+#include "masks.h"
 #include "processor.h"
 #include "stack.h"
 #include "tables.h"
@@ -107,6 +108,7 @@ static bool begin_outermost(uint64_t pc)
 	depth_forget();
 	running = context_of(processor_el(), processor_secure(), 0);
 	stack_begin(mark, pc);
+	masks_forget();
 	scoreboard->active = 1;
 	return true;
 }
@@ -131,6 +133,8 @@ static void begin_pass(uint64_t pc)
 			       .node = stack_node(),
 			       .lost_before = totals.lost };
 	pass->at = pass->counted_before - passes[0].counted_before;
+	if (arguments.stack_mode)
+		masks_begin(pc);
 	if (arguments.watches)
 		depth_begin();
 	sampling_begin(&pass->sampling);
@@ -155,6 +159,8 @@ static void end_pass(void)
 				.closed = !arguments.stack_mode ||
 					  (shadow.depth == pass->depth && stack_node() == pass->node) };
 	nested--;
+	if (arguments.stack_mode)
+		masks_end();
 	if (arguments.watches)
 		depth_end();
 	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
@@ -182,6 +188,8 @@ static void write_ended(uint64_t end)
 	struct json_object *record;
 
 	node_write(ended.pass.node);
+	if (arguments.stack_mode)
+		masks_write_nodes();
 	if (arguments.watches)
 		depth_write_nodes();
 	record = record_new("pass");
@@ -200,6 +208,8 @@ static void write_ended(uint64_t end)
 		write_call(record, &ended.pass);
 	if (arguments.watches)
 		depth_write(record);
+	if (arguments.stack_mode)
+		masks_write(record);
 	record_number(record, "events", ended.events.written);
 	record_number(record, "events_dropped", ended.events.dropped);
 	record_write(record);

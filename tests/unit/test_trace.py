@@ -67,6 +67,12 @@ def _twice(trace: TraceBuilder) -> None:
     trace.records.insert(3, trace.records[0])
 
 
+def _stretches(trace: TraceBuilder, rows: list[list[int]], masked: int | None = None) -> None:
+    """The outer pass has stretches with interrupts masked."""
+    (outer,) = [one for one in trace.records if one["type"] == "pass" and one["id"] == 1]
+    outer.update(masked=sum(row[1] for row in rows) if masked is None else masked, stretches=rows)
+
+
 BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
     "cut off": (lambda t: t.records.pop(), r"{file}: the trace is cut off"),
     "no beginning": (lambda t: t.records.pop(0), r"{file}:1: a 'context' where none may stand"),
@@ -94,6 +100,26 @@ BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
     "a block that is not there": (
         lambda t: t.records[7].update(rows=[[2, 9, 5]]),
         r"{file}: pass 2 names block 9, and it does not exist",
+    ),
+    "stretches that overlap": (
+        lambda t: _stretches(t, [[0, 9, 1, 4096, 1, 4096], [8, 9, 1, 4096, 1, 4096]]),
+        r"{file}: stretches of pass 1 overlap, or go on behind it",
+    ),
+    "a stretch behind the pass": (
+        lambda t: _stretches(t, [[20, 11, 1, 4096, 1, 4096]]),
+        r"{file}: stretches of pass 1 overlap, or go on behind it",
+    ),
+    "stretches longer than all that is masked": (
+        lambda t: _stretches(t, [[0, 9, 1, 4096, 1, 4096]], 8),
+        r"{file}: pass 1 has 30 instructions, 8 of them masked, and its stretches have 9",
+    ),
+    "more masked than there is": (
+        lambda t: _stretches(t, [], 31),
+        r"{file}: pass 1 has 30 instructions, 31 of them masked, and its stretches have 0",
+    ),
+    "a stretch on a frame that is not there": (
+        lambda t: _stretches(t, [[0, 9, 1, 4096, 7, 4096]]),
+        r"{file}: pass 1 names frame 7, and it does not exist",
     ),
 }
 

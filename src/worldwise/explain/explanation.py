@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import NO_RULE, UNKNOWN
+from worldwise.explain.masked import Masked
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.case import Case
 
@@ -51,6 +52,7 @@ class Explanation:
         steps_dropped: changes of exception level beyond those recorded.
         facts: what else the functions do, by (function, image); empty where nobody has looked.
         peak: the deepest stack, on a board.
+        masked: where the normal world could not take an interrupt; None where nobody has looked.
     """
 
     case: Case
@@ -68,6 +70,7 @@ class Explanation:
     steps_dropped: int
     facts: Mapping[tuple[str, str], Facts] = field(default_factory=dict, repr=False)
     peak: PeakStack | None = None
+    masked: Masked | None = None
 
     def with_peak(self, peak: PeakStack | None) -> "Explanation":
         """The same with the deepest stack."""

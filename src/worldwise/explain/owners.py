@@ -11,6 +11,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation, Step
 from worldwise.explain.facts import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
+from worldwise.explain.masked import masked_of
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.explain.witness import Agreement, Witnesses
 from worldwise.machine.symbols.space import AddressSpace, Level, World
@@ -183,6 +184,11 @@ class Explainer:
             steps=steps,
             steps_dropped=dropped,
             facts=self._facts(regions),
+            masked=masked_of(
+                regions,
+                ((one, self.regions(one)) for one in self.records.samples[sample.measure, sample.place]),
+                lambda of, frame, pc: self._within(of, self._path(frame, pc)),
+            ),
         )
 
     def regions(self, sample: Sample) -> list[Pass]:

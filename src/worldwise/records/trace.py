@@ -346,8 +346,27 @@ def _check(trace: Trace, path: Path) -> None:
     _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
     if trace.start.mode == "stack":
         _check_counts(trace, path)
+        _check_masked(trace, path)
     check_cycles(trace.own, trace.cycles, path)
     check_skipped(trace.own, trace.skipped, path)
+
+
+def _check_masked(trace: Trace, path: Path) -> None:
+    """Refuses stretches that do not fit into their pass or into one another, or that begin or end nowhere."""
+    for one in trace.passes:
+        rows = sorted(one.stretches)
+        begins = [*(row.at for row in rows), one.instructions]
+        if any(row.at + row.instructions > after for row, after in zip(rows, begins[1:], strict=True)):
+            raise WorldwiseError(f"{path}: stretches of pass {one.id} overlap, or go on behind it")
+        masked = one.masked or 0
+        if sum(row.instructions for row in rows) > masked or masked > one.instructions:
+            raise WorldwiseError(
+                f"{path}: pass {one.id} has {one.instructions} instructions, {masked} of them masked, and its "
+                f"stretches have {sum(row.instructions for row in rows)}"
+            )
+        for frame in (number for row in rows for number in (row.frame, row.last_frame)):
+            if frame not in trace.frames:
+                raise WorldwiseError(f"{path}: pass {one.id} names frame {frame}, and it does not exist")
 
 
 def _check_counts(trace: Trace, path: Path) -> None:

@@ -152,6 +152,24 @@ class Witness(RecordModel):
     stack: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")] = ""
 
 
+class Stretch(NamedTuple):
+    """Instructions of a pass in a row before which the normal world's interrupts waited.
+
+    Attributes:
+        at: instructions of the pass before the first.
+        instructions: how many.
+        frame, pc: the frame and the address of the first.
+        last_frame, last_pc: those of the last; of a stretch that the pass ends in, those of the function then.
+    """
+
+    at: Count
+    instructions: Count
+    frame: Count
+    pc: Count
+    last_frame: Count
+    last_pc: Count
+
+
 class Pass(RecordModel):
     """One pass through a region, with the counter as the program read it at both ends.
 
@@ -174,6 +192,9 @@ class Pass(RecordModel):
         stack_written: how deep the lowest store was, if the plugin looked.
         ta_stack, ta_frame, ta_pc, ta_path: the same of the TA's stack, below where it was when the TA was entered.
         ta_heap: how many bytes of the TA's heap, from its end, were ever taken.
+        masked: the instructions before which the normal world's interrupts waited, inner passes included; none if
+            nobody has looked.
+        stretches: the longest of their rows, the longest first.
     """
 
     type: Literal["pass"]
@@ -205,6 +226,8 @@ class Pass(RecordModel):
     ta_pc: Address = 0
     ta_path: Annotated[list[int], Field(default_factory=list)]
     ta_heap: Count = 0
+    masked: Count | None = None
+    stretches: Annotated[list[Stretch], Field(default_factory=list, max_length=16)]
 
 
 class TraceEnd(RecordModel):

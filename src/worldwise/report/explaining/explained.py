@@ -14,6 +14,7 @@ from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
+from worldwise.report.explaining import masked as masked_report
 from worldwise.report.first import first_screen
 from worldwise.report.formats import exports
 
@@ -36,6 +37,8 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
     if explanation.facts:
         functions.notes.append(_FACTS)
     peak = [_peak_section(explanation.peak)] if explanation.peak else []
+    if explanation.masked:
+        peak.append(masked_report.section(explanation, explanation.masked))
     if path:
         return [*_layer_sections(explanation, rules), functions, *peak, _path_section(explanation)]
     if explanation.steps:
@@ -65,8 +68,9 @@ def first_sections(
     layers = Section(layers.title, few, ["inclusive: with everything called from there."])
     functions = _function_table(one, top)
     facts = [at for at, head in enumerate(functions.headers) if head in _FACT_COLUMNS]
+    masked = [Prose(masked_report.line(one, one.masked))] if one.masked else []
     unknown = [] if not (one.unknown or one.unruled) else _unknown_notes(one)
-    shown = Section("Functions", functions.without(facts), [*unknown, checks])
+    shown = Section("Functions", functions.without(facts), [*unknown, *masked, checks])
     peak = (
         [Section(section.title, None, section.notes[:1]) for section in [_peak_section(one.peak)]] if one.peak else []
     )
@@ -102,7 +106,17 @@ def _regions_section(found: Sequence[Explanation], checks: str) -> Section:
     if len({row[0] for row in rows}) == 1:
         title = f"{rows[0][0]}: who executes what"
         table = table.without([0])
-    return Section(title, table, [checks])
+    return Section(title, table, [*_longest_masked(found), checks])
+
+
+def _longest_masked(found: Sequence[Explanation]) -> list[str]:
+    """A line on the region that has the longest stretch with interrupts masked; none if no region has one."""
+    having = [(longest.instructions, one) for one in found if one.masked and (longest := one.masked.longest)]
+    if not having:
+        return []
+    _, most = max(having, key=lambda pair: pair[0])
+    assert most.masked
+    return [Prose(f"{most.measure} at {most.place}: {masked_report.line(most, most.masked)}")]
 
 
 def first_differences(
@@ -405,6 +419,7 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
         ],
         "steps_dropped": explanation.steps_dropped,
         **({"stack": _peak_json(explanation.peak)} if explanation.peak else {}),
+        **({"masked": masked_report.to_json(explanation.masked)} if explanation.masked else {}),
     }
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stretches with interrupts masked, against a look at the processor before each single instruction."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from machines import IMPLEMENTATION, OPTIMISATION, note
+from worldwise.explain.layers import load_rules
+from worldwise.explain.owners import Explainer
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import TRACE
+from worldwise.machine.plugin import CutPlugin
+from worldwise.plan.case import parse_case
+from worldwise.records.trace_records import Pass
+from worldwise.run.watch import Watched, Watcher
+from worldwise.targets.known import EMULATED
+
+# What is looked at: into the secure world and back; with requests to Linux, and other tasks; with Linux's timer, which
+# interrupts the secure world too.
+LOOKED_AT = ("empty-invoke", "session-open", "ta-load", "storage-create", "attestdiv,ticks=both")
+# As many of the longest the plugin keeps.
+KEPT = 5
+
+Watch = Callable[[str], Watched]
+
+
+class Run(NamedTuple):
+    """Instructions in a row before which an interrupt waits: those before them, how many, where first and last are."""
+
+    at: int
+    instructions: int
+    pc: int
+    last_pc: int
+
+
+@pytest.fixture(scope="module")
+def watch(lab: Lab, images: ImageStore) -> Watch:
+    """Each case, under the plugin."""
+    watcher = Watcher(lab, images, Emulator(lab, note, silence_limit=60), note)
+    return lambda text: watcher.watch(parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/{text}", 1))
+
+
+def looking(images: ImageStore) -> Path:
+    """The plugin that looks before each instruction; what builds `cut.so` builds it."""
+    recipe = Recipe(
+        name="looking",
+        script="cut.sh",
+        outputs=("cut.so",),
+        sources=("qemu",),
+        trees={"cut.c": Path(__file__).with_name("looking.c")},
+    )
+    return images.get(recipe).file("cut.so")
+
+
+def looked_at(text: str) -> tuple[int, list[Run]]:
+    """What it wrote: the pass's instructions; and the stretches, the longest first."""
+    *lines, total = [[int(word) for word in line.split()] for line in text.splitlines()]
+    found = [Run(*numbers) for numbers in lines]
+    return total[0], sorted(found, key=lambda one: (-one.instructions, one.at))
+
+
+def the_pass(watched: Watched) -> tuple[Pass, int]:
+    """The pass of the sample, and how many passes its mark had before."""
+    measure = next(iter(watched.case.measures))
+    (sample,) = [one for one in watched.records.samples[measure, "client"] if one.phase == "sample"]
+    one = watched.trace.find(sample.begin, sample.end)
+    assert one
+    return one, sum(other.mark == one.mark and other.begin < one.begin for other in watched.trace.passes)
+
+
+@pytest.mark.parametrize("text", LOOKED_AT)
+def test_a_look_before_each_instruction_finds_the_same(
+    text: str, watch: Watch, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """If this fails, the longest stretch is not what the processor did: of another length, or in other functions."""
+    watched = watch(text)
+    one, before = the_pass(watched)
+    machine = EMULATED[watched.case.target].machine(watched.case, images)
+    arguments = {"mark": f"{one.mark:#x}", "before": str(before), "out": f"/run/{TRACE}"}
+    plugin = CutPlugin(looking(images), arguments)
+    emulator.run(machine, EMULATED[watched.case.target].program(watched.case), tmp_path, plugin=plugin)
+    total, found = looked_at((tmp_path / TRACE).read_text())
+    faults = total - one.instructions
+    note(f"{text}: {len(found)} stretches, {faults} faults; the longest {found[:KEPT]}")
+    assert one.masked == sum(each.instructions for each in found)
+    mine = [Run(row.at, row.instructions, row.pc, row.last_pc) for row in one.stretches]
+    if faults:
+        # Faults before a stretch, which count here twice, move it. Interrupts are not masked where one is.
+        found = [each._replace(at=0) for each in found]
+        mine = [each._replace(at=0) for each in mine]
+    assert len(mine) == KEPT
+    assert mine == found[:KEPT]
+
+
+def test_they_are_where_op_tee_masks(watch: Watch) -> None:
+    """The longest is the way in: from the monitor's vector to where OP-TEE's thread lets interrupts in."""
+    watched = watch("empty-invoke")
+    explainer = Explainer(watched.case, watched.records, watched.trace, watched.space, load_rules(), watched.process)
+    masked = explainer.explain(explainer.sample("invoke", "client")).masked
+    assert masked and masked.longest
+    longest = masked.longest
+    assert (longest.begin[-1].image, longest.end[-1].image) == ("bl31", "tee")
+    assert longest.shared[-1].function == "__arm_smccc_smc"
+    assert longest.begin[0].function == longest.end[0].function == "run"
+    assert masked.worst.calls == len(watched.records.samples["invoke", "client"])
