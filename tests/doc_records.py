@@ -60,6 +60,11 @@ def kept_runs() -> list[str]:
     return sorted(path.stem for path in RUNS.glob("*.json"))
 
 
+def is_users(row: Row) -> bool:
+    """Whether a row is of a user's library: a kept run beside a suite's own may have one, as docs/examples do."""
+    return row.implementation.startswith("my-")
+
+
 @functools.cache
 def today() -> str:
     """The digest of the lab that the repository's lock describes."""

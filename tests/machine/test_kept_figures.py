@@ -18,7 +18,7 @@ def cheapest(suite: str) -> str:
     """
     costs: dict[str, float] = {}
     for row in doc_records.rows(suite):
-        if row.implementation.startswith("my-"):
+        if doc_records.is_users(row):
             continue
         costs[row.case] = costs.get(row.case, 0.0) + row.median * (row.n + row.warmup + 1)
     return min(costs, key=lambda case: (costs[case], case))

@@ -145,8 +145,12 @@ def _who_answered(counts: Counter[tuple[str, str]]) -> list[str]:
     success = counts[_WHOSE[0], _SUCCESS]
     others = (sum(n for (other, _), n in counts.items() if other == whose) for whose in _WHOSE[1:])
     codes = len({code for _, code in counts})
-    panics = sum(n for (_, code), n in counts.items() if code == _PANIC)
-    return [f"{number:,}" for number in (counts.total(), success, of_ta - success, *others, codes, panics)]
+    return [f"{number:,}" for number in (counts.total(), success, of_ta - success, *others, codes, _panics(counts))]
+
+
+def _panics(counts: Counter[tuple[str, str]]) -> int:
+    """How many calls ended in a panic of the TA."""
+    return sum(number for (_, code), number in counts.items() if code == _PANIC)
 
 
 def _codes_section(attempts: list[Attempt]) -> Section | None:
@@ -174,9 +178,6 @@ def abuse_answer(reading: Reading) -> list[Answer]:
     wrong = Counter(_ta(one) for one in tried if one.result != _NOT_TRIED and _split(one)[1] != _RIGHT)
     untried = sum(one.result == _NOT_TRIED for one in tried)
 
-    def panics(ta: str) -> int:
-        return sum(calls for (_, code), calls in random.get(ta, Counter()).items() if code == _PANIC)
-
     return answer(
         "What TAs answer to wrong calls",
         list(dict.fromkeys(map(_ta, attempts))),
@@ -184,7 +185,7 @@ def abuse_answer(reading: Reading) -> list[Answer]:
             name("TA", lambda ta: ta),
             number("wrong calls,\nall refused", lambda ta: f"{wrong[ta]:,}"),
             number("calls at\nrandom", lambda ta: f"{random.get(ta, Counter()).total():,}"),
-            number("\npanics", lambda ta: f"{panics(ta):,}"),
+            number("\npanics", lambda ta: f"{_panics(random.get(ta, Counter())):,}"),
         ],
         (section.name for section in abuse_sections(reading)),
         surprises=(f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
