@@ -36,7 +36,7 @@ from worldwise.lab.sandbox.refusals import missing_tool
 
 # Folders of files that no compiler needs; without them a root has a third fewer files and is made in a third less time.
 _EMPTY = ("/usr/share/doc", "/usr/share/info", "/usr/share/man", "/usr/share/locale", "/usr/share/bash-completion")
-# Run when the essential packages are unpacked and before dpkg sees any. As options of mmdebstrap's, these patterns would
+# Run when the essential packages are unpacked and before dpkg sees any. As mmdebstrap's own options, the patterns would
 # start a filter in Python for each of these packages, which takes longer than to unpack it.
 _LEAVE_OUT = "\n".join(
     f"""rm -rf "$1{folder}"/*; echo 'path-exclude={folder}/*' >>"$1/etc/dpkg/dpkg.cfg.d/99mmdebstrap" """
