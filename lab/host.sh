@@ -112,7 +112,8 @@ apt_install() {
 	log=$(mktemp)
 	# A source that cannot be reached may not matter: the installation decides.
 	# shellcheck disable=SC2086 # words, on purpose
-	$as_root apt-get -qq update >"$log" 2>&1 || :
+	# Descriptions in other languages are of no use here; those that are there stay.
+	$as_root apt-get -qq -o Acquire::Languages=none -o APT::Get::List-Cleanup=false update >"$log" 2>&1 || :
 	# shellcheck disable=SC2086
 	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends \
 		install "$@" </dev/null >>"$log" 2>&1 && rm -f "$log"
@@ -201,6 +202,24 @@ find_pip() {
 	[ -f "$pip" ]
 }
 
+# Runs the environment's Python with the words that start pip, and with what pip is to install.
+install_with() {
+	# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
+	"$python" -I "$@" --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
+		--require-hashes </dev/null >&2
+}
+
+# Installs the packages of `first` by two pips, each with every other one: most of the time pip computes, on one
+# processor. The file names all packages, so neither looks for what they depend on.
+install_halves() {
+	for half in 0 1; do
+		awk -v half=$half '/==/ { number++ } number % 2 == half' "$first" >"$environment/half-$half.txt" || return 1
+	done
+	install_with "$pip/pip" install --no-deps -r "$environment/half-0.txt" &
+	install_with "$pip/pip" install --no-deps -r "$environment/half-1.txt" || { wait; return 1; }
+	wait $!
+}
+
 # Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first
 # screen needs; what draws is added when a command first draws (src/worldwise/report/drawing/library.py).
 make_environment() {
@@ -226,16 +245,12 @@ make_environment() {
 		say "making the Python environment in $environment"
 		rm -rf "$environment"
 		cd /
-		# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
 		# Unpacking pip takes as long as all of a run's packages, and no run needs it.
 		if [ "$1" = run ] && find_pip; then
-			"$host_python" -I -m venv --without-pip "$environment" && set -- "$pip/pip"
+			"$host_python" -I -m venv --without-pip "$environment" && install_halves
 		else
-			"$host_python" -I -m venv "$environment" && set -- -m pip
-		fi &&
-			"$python" -I "$@" install --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
-				--require-hashes -r "$first" </dev/null >&2 &&
-			: >"$environment/complete"
+			"$host_python" -I -m venv "$environment" && install_with -m pip install -r "$first"
+		fi && : >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
 	leave_notes
 }

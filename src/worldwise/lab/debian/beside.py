@@ -47,7 +47,8 @@ def with_empty_files(file: Path) -> bytes:
         files = [PurePosixPath(line.split(maxsplit=1)[1]) for line in sums.read().decode().splitlines()] if sums else []
         folders = {parent for path in files for parent in path.parents}
         for path in sorted({*files, *folders}):
-            place = tarfile.TarInfo(f"./{path}/" if path in folders else f"./{path}")
+            name = "./" if path == PurePosixPath() else f"./{path}/" if path in folders else f"./{path}"
+            place = tarfile.TarInfo(name)
             place.type, place.mode = (tarfile.DIRTYPE, 0o755) if path in folders else (tarfile.REGTYPE, 0o644)
             places.addfile(place)
     members = (("debian-binary", b"2.0\n"), ("control.tar", read.stdout), ("data.tar", data.getvalue()))

@@ -33,24 +33,29 @@ linux_libraries=
 ta_settings=()
 [[ ! -e /in/recipes/app-$APP.sh ]] || . "/in/recipes/app-$APP.sh"
 
-say "first process, client, faults, symbols"
-cd guest
-# Far from where any other program is loaded: the host stops the machine at an address of this one.
-# shellcheck disable=SC2046 # lists of flags
-own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c linux/settle.c bench/record.c \
-	bench/semihost.c
-own -no-pie -o /out/faults linux/faults.c
-own -no-pie -o /out/symbols linux/symbols.c bench/record.c bench/semihost.c
-# shellcheck disable=SC2046
-own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client apps/"$APP"/*.c apps/common/*.c \
-	linux/idle.c linux/load.c bench/*.c ../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
-cd ..
+# They share nothing with the TA, which another processor compiles meanwhile.
+linux_programs() {
+	say "first process, client, faults, symbols"
+	cd guest
+	# Far from where any other program is loaded: the host stops the machine at an address of this one.
+	# shellcheck disable=SC2046 # lists of flags
+	own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c linux/settle.c bench/record.c \
+		bench/semihost.c
+	own -no-pie -o /out/faults linux/faults.c
+	own -no-pie -o /out/symbols linux/symbols.c bench/record.c bench/semihost.c
+	# shellcheck disable=SC2046
+	own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client apps/"$APP"/*.c apps/common/*.c \
+		linux/idle.c linux/load.c bench/*.c ../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
+}
+linux_programs &
+for_linux=$!
 
 say "trusted application"
 linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
 	O=/build/ta "${ta_settings[@]}"
 cp ta/*-*.ta /out/
 for elf in ta/*-*.elf; do case $elf in *.stripped.elf) ;; *) cp "$elf" /out/ ;; esac; done
+wait "$for_linux"
 
 if [[ -e guest/apps/$APP/linux ]]; then
 	say "Linux program"

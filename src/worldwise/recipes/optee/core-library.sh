@@ -26,9 +26,17 @@ for folder in $mbedtls/include $mbedtls/mbedtls/include $mbedtls/mbedtls/library
 	around="$around -I$tree/$folder"
 done
 mkdir objects
+# As many compilers at a time as there are processors; `compiled` waits for the last and fails if one did.
+compilers=()
 compile() { # SOURCE COMMAND-FILE
 	# shellcheck disable=SC2046 # a list of flags
-	aarch64-linux-gnu-gcc $(recorded "$2") $around -w -g -fno-pie -c "$tree/$1" -o "objects/${1//\//_}.o"
+	aarch64-linux-gnu-gcc $(recorded "$2") $around -w -g -fno-pie -c "$tree/$1" -o "objects/${1//\//_}.o" &
+	compilers+=($!)
+	while (($(jobs -pr | wc -l) >= $(nproc))); do sleep 0.01; done
+}
+compiled() {
+	local compiler
+	for compiler in "${compilers[@]}"; do wait "$compiler"; done
 }
 mbedtls_commands=out/core-lib/libmbedtls/mbedtls/library
 parts="bignum bignum_core constant_time platform_util"
@@ -47,6 +55,7 @@ else
 	parts="$parts aes bignum_mod_raw ctr_drbg ecdsa ecp ecp_curves ecp_curves_new md asn1parse asn1write sha256"
 fi
 for part in $parts; do compile "$mbedtls/mbedtls/library/$part.c" "$mbedtls_commands/.$part.o.cmd"; done
+compiled
 flags="$(recorded "$flags_of") $around"
 if grep -q '^#define CFG_CRYPTO_SHA256_ARM_CE 1' out/include/generated/conf.h; then
 	say "the core's SHA-256 by the Armv8 Cryptographic Extension"
