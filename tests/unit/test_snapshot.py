@@ -3,6 +3,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,3 +55,33 @@ def test_what_is_not_the_machines_is_not_used(saved: Path) -> None:
     assert snapshot._problem(saved, "6" * 64) == "it is another machine's"
     (saved / "state").unlink()
     assert snapshot._problem(saved, DIGEST) == "not there"
+
+
+def test_a_machine_that_is_gone_leaves_no_words_of_asyncio(tmp_path: Path) -> None:
+    """If this fails, Ctrl-C while a state is saved ends with pages about futures whose exceptions nobody retrieved."""
+    program = """
+import asyncio, json, socket, sys, threading
+from pathlib import Path
+from worldwise.machine.snapshot import _save
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+def qemu():
+    heard, _ = listener.accept()
+    heard.sendall(b'{"QMP": {"version": {}, "capabilities": []}}\\n')
+    while b"query-migrate" not in (words := heard.recv(4096, socket.MSG_PEEK)):
+        heard.recv(len(words))
+        heard.sendall(json.dumps({"return": {}, "id": json.loads(words).get("id")}).encode() + b"\\n")
+    # A request lies unread, as when QEMU is killed: the kernel resets the connection.
+    heard.close()
+threading.Thread(target=qemu, daemon=True).start()
+try:
+    asyncio.run(_save(Path(sys.argv[1]), "state"))
+except Exception as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, str(tmp_path / "qmp")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["ExecInterruptedError"]
+    assert done.stderr == ""

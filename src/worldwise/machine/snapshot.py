@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -289,39 +289,45 @@ def _problem(directory: Path, digest: str) -> str:
         return f"it cannot be read ({error})"
 
 
-async def _restored_by(socket: Path, limit: float) -> None:
-    """Wait until QEMU has loaded the state that it begins from."""
+@contextlib.asynccontextmanager
+async def _connected(socket: Path) -> AsyncIterator[QMPClient]:
+    """QEMU's monitor. It is left in order, if QEMU is gone too: else asyncio prints what nobody asked it for."""
     client = QMPClient("worldwise")
     with socket_of(socket) as path:
         await client.connect(path)
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(QMPError, EOFError, OSError):
+            await client.disconnect()
+
+
+async def _restored_by(socket: Path, limit: float) -> None:
+    """Wait until QEMU has loaded the state that it begins from."""
     deadline = time.monotonic() + limit
-    while True:
-        answer = await client.execute("query-status")
-        assert isinstance(answer, dict)
-        if answer["status"] != "inmigrate":
-            break
-        if time.monotonic() > deadline:
-            raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
-        await asyncio.sleep(0.02)
-    await client.disconnect()
+    async with _connected(socket) as client:
+        while True:
+            answer = await client.execute("query-status")
+            assert isinstance(answer, dict)
+            if answer["status"] != "inmigrate":
+                return
+            if time.monotonic() > deadline:
+                raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
+            await asyncio.sleep(0.02)
 
 
 async def _save(socket: Path, inside: str) -> None:
     """Make QEMU write the stopped machine's state to a file, then quit."""
-    client = QMPClient("worldwise")
-    with socket_of(socket) as path:
-        await client.connect(path)
-    await client.execute("migrate", {"uri": f"file:{inside}"})
-    while True:
-        answer = await client.execute("query-migrate")
-        assert isinstance(answer, dict)
-        if answer["status"] == "completed":
-            break
-        if answer["status"] == "failed":
-            raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
-        await asyncio.sleep(0.02)
-    try:
-        await client.execute("quit")
-        await client.disconnect()
-    except (QMPError, EOFError, OSError):
-        pass  # QEMU closes the connection as it quits
+    async with _connected(socket) as client:
+        await client.execute("migrate", {"uri": f"file:{inside}"})
+        while True:
+            answer = await client.execute("query-migrate")
+            assert isinstance(answer, dict)
+            if answer["status"] == "completed":
+                break
+            if answer["status"] == "failed":
+                raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
+            await asyncio.sleep(0.02)
+        # QEMU closes the connection as it quits.
+        with contextlib.suppress(QMPError, EOFError, OSError):
+            await client.execute("quit")
