@@ -58,7 +58,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     monkeypatch.setattr(executing, "execute", execute)
     monkeypatch.setattr("worldwise.lab.lab.open_lab", lambda *_: lab)
     monkeypatch.setattr("worldwise.lab.image.ImageStore", lambda *_: None)
-    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_: None)
+    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_, silence_limit: None)
     monkeypatch.delenv("WORLDWISE_RUN", raising=False)
     monkeypatch.chdir(tmp_path)
     return found
@@ -113,6 +113,25 @@ def test_standard_input_is_given(
         assert called(monkeypatch, "bench") == 3
     assert [bool(one.input) for one in asked] == [True, False]
     capfdbinary.readouterr()
+
+
+def test_firmware_is_run_on_its_machine(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """It gets its words and files, and nobody reads a standard input for it; it has no libraries."""
+    given: list[tuple[Any, ...]] = []
+
+    def execute_firmware(*words: Any) -> Executed:
+        given.append(words[:4])
+        return done(3)
+
+    monkeypatch.setattr(executing, "execute_firmware", execute_firmware)
+    assert called(monkeypatch, "--machine", "mps2-an386", "--file", "v", "--", "app.elf", "--machine", "x") == 3
+    assert given == [(Path("app.elf"), "mps2-an386", ("--machine", "x"), (Path("v"),))]
+    assert not asked
+    capfdbinary.readouterr()
+    assert called(monkeypatch, "--machine", "mps2-an386", "--package", "zlib1g", "app.elf") == 2
+    assert b"firmware has no shared libraries" in capfdbinary.readouterr().err
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

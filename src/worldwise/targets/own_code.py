@@ -148,8 +148,8 @@ M_MACHINES: Mapping[str, str] = {
 _M_SHIFT = 5
 
 
-def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
-    """The machine for firmware in a folder."""
+def firmware_machine(folder: Path, name: str, machine: str, as_it_is: bool = False) -> Machine:
+    """The machine for firmware in a folder; `as_it_is` as Machine has it."""
     elf = folder / FIRMWARE_ELF
     digest = file_sha256(elf)
     return Machine(
@@ -164,6 +164,7 @@ def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
         ready=None,
         symbols={"program": elf},
         preload=(),
+        as_it_is=as_it_is,
     )
 
 
