@@ -3,6 +3,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +15,8 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.run.code import executing
-from worldwise.run.code.counting import Life
 from worldwise.run.code.executing import Executed, append
+from worldwise.run.code.lives import Life
 from worldwise.run.code.order import Wanted
 
 Asked = list[Wanted]
@@ -47,7 +50,7 @@ def test_lines_of_several_are_kept(tmp_path: Path) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     """What is asked of the machine, which says something."""
     found: Asked = []
-    lab = SimpleNamespace(ensure=lambda: None, require_entry=lambda: None, digest="lab")
+    lab = SimpleNamespace(ensure=lambda: None, digest="lab", cache=tmp_path)
 
     def execute(wanted: Wanted, *_: Any) -> Executed:
         found.append(wanted)
@@ -142,3 +145,19 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return int(ended.value.code or 0)
+
+
+def test_what_it_does_not_need_is_not_loaded(tmp_path: Path) -> None:
+    """A wrapper is started for each test of a suite: what takes long to load would be most of its time."""
+    needless = ("rich", "asyncio", "http.client", "elftools.elf", "cryptography", "worldwise.plan", "worldwise.families")
+    script = (
+        "import sys, worldwise.cli, worldwise.cli.user_code.exec, worldwise.run.code.executing\n"
+        "from worldwise.lab.lab import open_lab\n"
+        "open_lab()\n"
+        f"print([name for name in {needless} if name in sys.modules])"
+    )
+    environment = {**os.environ, "WORLDWISE_CACHE": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    ).stdout
+    assert said == "[]\n"

@@ -16,6 +16,8 @@ from worldwise.cli.options import DEFAULT_RUNS
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"
 _MOST_INPUT = 256 * 2**20
+# Seconds for which what was hashed is not hashed again.
+_RECENT = 600
 
 
 @click.command(cls=Command, name="exec", context_settings={"allow_interspersed_args": False})
@@ -86,20 +88,20 @@ def exec_command(
       cmake -DCMAKE_CROSSCOMPILING_EMULATOR='worldwise;exec;--' ..
       worldwise exec --machine mps2-an386 -- app.elf
     """
-    from worldwise.cli.progress import Notes
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
+    from worldwise.lab.recent import Recent
     from worldwise.machine.emulator import Emulator
     from worldwise.run.code.executing import append, execute, execute_firmware
     from worldwise.run.code.order import Wanted
 
     if machine and (libraries or packages):
         raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")
-    notes = Notes()
-    lab = open_lab(notes.console)
+    # A suite of tests starts it again and again.
+    lab = open_lab()
+    lab.recent = Recent(lab.cache, _RECENT)
     lab.ensure()
-    lab.require_entry()
-    note = (lambda _: None) if quiet else notes.note
+    note = (lambda _: None) if quiet else (lambda text: outgoing.echo(text, err=True))
     images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
         if machine:
@@ -108,6 +110,7 @@ def exec_command(
             standard = None if no_input else _input(Path(temporary) / "input")
             wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, application=None)
             done = execute(wanted, images, emulator)
+    lab.recent.save()
     sys.stdout.flush()
     sys.stdout.buffer.write(done.output)
     sys.stdout.buffer.flush()

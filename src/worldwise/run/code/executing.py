@@ -5,6 +5,7 @@ To a program of Linux no plugin is attached: the counter of the machine is read 
 does. Firmware has no such counter: it is counted as `run --firmware` counts its whole run.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -21,10 +22,7 @@ from worldwise.machine.diagnosis import CONSOLES
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, TRACE
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
-from worldwise.records.models import Failure
-from worldwise.records.parse import read_records
-from worldwise.records.trace import read_trace
-from worldwise.run.code.counting import LAUNCHED, OUTPUT, STARTED, Life, lives_of
+from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.code.order import (
     NO_RECORDS,
     Wanted,
@@ -38,7 +36,7 @@ from worldwise.run.code.order import (
 from worldwise.targets.own_code import firmware_machine, machine_of
 
 _EXEC, _ERRORS = "exec", "errors"
-_MOST_OUTPUT = 65 * 2**20
+_MOST_OUTPUT, _MOST_SAID = 65 * 2**20, 2**20
 # As shells say that a signal ended a program.
 _BY_SIGNAL = 128
 # Nothing is ever executed there.
@@ -85,12 +83,22 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
         said = left / STARTED if (left / STARTED).exists() else left / RECORDS
-        for record in read_records(said):
-            if isinstance(record, Failure):
-                raise WorldwiseError(f"{wanted.program}: {files.quoted(record.message)}")
+        if failure := _failure(said, left):
+            raise WorldwiseError(f"{wanted.program}: {files.quoted(failure)}")
         (life,) = lives_of(left)
         output, errors = (files.read_bytes(left / name, _MOST_OUTPUT, left) for name in (OUTPUT, _ERRORS))
         return Executed(output, errors, life, machine.digest(images.lab))
+
+
+def _failure(said: Path, left: Path) -> str:
+    """What the machine's own programs say went wrong; empty if nothing did."""
+    for line in files.read_bytes(said, _MOST_SAID, left).splitlines():
+        # The measured program can write there too: what is no record is none of theirs.
+        with contextlib.suppress(ValueError, RecursionError):
+            record = json.loads(line)
+            if isinstance(record, dict) and record.get("type") == "error":
+                return str(record.get("message"))
+    return ""
 
 
 def execute_firmware(
@@ -124,6 +132,9 @@ def execute_firmware(
         counting = FlatPlugin(plugin.file("flat.so"), {"mode": "stack"}, calls=(_NO_FUNCTION,))
         ended = emulator.run(made, (elf.name, *arguments), left, plugin=counting)
         output = files.read_bytes(left / CONSOLE, _MOST_OUTPUT, left) if (left / CONSOLE).exists() else b""
+        # A program of Linux has no trace, and what reads one takes long to load.
+        from worldwise.records.trace import read_trace
+
         try:
             (whole,) = [one for one in read_trace(left / TRACE).passes if not one.parent]
         except (OSError, ValueError, WorldwiseError):
@@ -140,7 +151,9 @@ def _bring(path: Path, room: Path) -> None:
     if path.name in (RECORDS, TRACE, *CONSOLES, "machine"):
         raise WorldwiseError(f"--file {path}: a file of the machine itself has that name", "rename it")
     if (room / path.name).exists():
-        raise WorldwiseError(f"--file {path}: another file has the name '{files.quoted(path.name)}'", "rename one of them")
+        raise WorldwiseError(
+            f"--file {path}: another file has the name '{files.quoted(path.name)}'", "rename one of them"
+        )
     (room / path.name).write_bytes(read_given(path, "--file"))
 
 

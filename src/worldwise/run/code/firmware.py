@@ -27,7 +27,8 @@ from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
-from worldwise.run.code.counting import Counted, Life, calls_of, printed_end
+from worldwise.run.code.counting import Counted, calls_of, printed_end
+from worldwise.run.code.lives import Life
 from worldwise.run.code.naming import (
     Function,
     as_functions,

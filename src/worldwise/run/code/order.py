@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from worldwise.base import files
 from worldwise.base.choices import choice_error
@@ -20,10 +20,12 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
 from worldwise.machine.elfasking import ask
-from worldwise.run.code.application import Application
 from worldwise.targets import own_armv7
 from worldwise.targets import own_code as machines
 from worldwise.targets.own_code import TA_ELF, TA_UUID
+
+if TYPE_CHECKING:
+    from worldwise.run.code.application import Application
 
 # Where the program lies, and is started, on the measured machine; and where the loader looks for libraries.
 ROOM, LIBRARY_ROOM = "work", "lib"
@@ -69,7 +71,7 @@ class Wanted:
     files: tuple[Path, ...] = ()
     input: Path | None = None
     name: str = ""
-    application: Application | None = None
+    application: "Application | None" = None
 
     @property
     def kind(self) -> Literal["program", "ta"]:
