@@ -61,7 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     monkeypatch.setattr(executing, "execute", execute)
     monkeypatch.setattr("worldwise.lab.lab.open_lab", lambda *_: lab)
     monkeypatch.setattr("worldwise.lab.image.ImageStore", lambda *_: None)
-    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_, silence_limit: None)
+    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_, **__: None)
     monkeypatch.delenv("WORLDWISE_RUN", raising=False)
     monkeypatch.chdir(tmp_path)
     return found
@@ -149,7 +149,15 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 def test_what_it_does_not_need_is_not_loaded(tmp_path: Path) -> None:
     """A wrapper is started for each test of a suite: what takes long to load would be most of its time."""
-    needless = ("rich", "asyncio", "http.client", "elftools.elf", "cryptography", "worldwise.plan", "worldwise.families")
+    needless = [
+        "rich",
+        "asyncio",
+        "http.client",
+        "elftools.elf",
+        "cryptography",
+        "worldwise.plan",
+        "worldwise.families",
+    ]
     script = (
         "import sys, worldwise.cli, worldwise.cli.user_code.exec, worldwise.run.code.executing\n"
         "from worldwise.lab.lab import open_lab\n"

@@ -357,7 +357,7 @@ def test_a_stack_that_does_not_boot_is_tried_once(stack_file: str, boots: int, t
             tried.append(work)
             raise WorldwiseError(f"{machine.shown} did not boot")
 
-    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64)
+    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64, recent=None)
     snapshots = Failing(SimpleNamespace(lab=lab), lambda _: None, 1)  # type: ignore[arg-type]
     for _ in range(2):
         with pytest.raises(WorldwiseError, match="machine optee-x did not boot") as refused:
