@@ -144,3 +144,15 @@ def test_firmware_that_cannot_be_started_is_told(lab: Lab, images: ImageStore, p
         with pytest.raises(WorldwiseError) as raised:
             execute_firmware(*arguments, images, Emulator(lab, note))
         assert words in f"{raised.value.message} {raised.value.hint}"
+    with pytest.raises(WorldwiseError, match=r"has its code at 0x0, where firmware has it") as raised:
+        execute(Wanted(elf, (), (), 1), images, Emulator(lab, note))
+    assert "--machine" in raised.value.hint
+
+
+def test_a_program_for_armv7_is_no_firmware(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Linked statically too, in Thumb code."""
+    for number, flags in enumerate(((), ("-static", "-mthumb"))):
+        made = tmp_path / str(number)
+        elf = own_codes.compiled(lab, made, "echo", ECHO, *flags, compiler="arm-linux-gnueabihf-gcc")
+        done = execute(Wanted(elf, ("5",), (), 1), images, Emulator(lab, note))
+        assert (done.errors, done.status) == (b"2 words\n", 5)

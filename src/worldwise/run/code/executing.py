@@ -17,7 +17,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
-from worldwise.libraries.own_code import FIRMWARE_ELF, case_name
+from worldwise.libraries.own_code import ARMV7, FIRMWARE_ELF, case_name
 from worldwise.machine.diagnosis import CONSOLES
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, TRACE
@@ -31,6 +31,7 @@ from worldwise.run.code.order import (
     pack,
     read_firmware,
     read_given,
+    require_linux,
     write_order,
 )
 from worldwise.targets.own_code import firmware_machine, machine_of
@@ -79,6 +80,8 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         content = pack(wanted, images, work)
         write_order(work, _EXEC, wanted, 1)
         architecture = architecture_of(content, wanted)
+        if architecture == ARMV7:
+            require_linux(content[wanted.guest_path.lstrip("/")], wanted.program)
         machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))

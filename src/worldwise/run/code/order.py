@@ -36,6 +36,9 @@ _MOST_BYTES, _MOST_FIRMWARE = 256 * 2**20, 64 * 2**20
 _MOST_FILES, _MOST_ARGUMENTS, _MOST_ORDER = 200, 200, 60_000
 # What a record stands for that a machine of Linux writes: firmware writes none.
 NO_RECORDS = '{"type":"end","status":0,"idle":0}\n'
+# A static program of Linux for 32-bit Arm lies from there on, and below what firmware has.
+LINUX_AT = range(0x10000, 0x800_0000)
+_EXECUTABLE = 1
 # Of the loader's default search, and of the files of packages.
 _MOST_LIBRARIES = 500
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
@@ -130,6 +133,17 @@ def check_machine(machine: str) -> None:
     """Raise WorldwiseError, which lists all, for what is no machine that firmware can start on."""
     if machine not in machines.M_MACHINES:
         raise choice_error("--machine", machine, [f"{name} ({what})" for name, what in machines.M_MACHINES.items()])
+
+
+def require_linux(content: bytes, program: Path) -> None:
+    """Raise WorldwiseError for firmware where a program of Linux for 32-bit Arm is meant."""
+    (kind, _, _, loader, *_), segments = ask(content, ("program",), ("segments",), what=f"{program}")
+    least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+    if not loader and least not in LINUX_AT and kind == "ET_EXEC":
+        raise WorldwiseError(
+            f"{program} has its code at {least:#x}, where firmware has it, and no program of Linux.",
+            "name the machine of QEMU that it starts on: --machine mps2-an386",
+        )
 
 
 def read_firmware(elf: Path, option: str = "") -> bytes:
