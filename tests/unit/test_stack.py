@@ -32,7 +32,8 @@ from worldwise.report import gated
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
-from worldwise.targets.inputs import QUIET, boot_words, linux_words
+from worldwise.targets.architecture import QUIET
+from worldwise.targets.inputs import boot_words, linux_words
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
