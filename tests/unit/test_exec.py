@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run.code import executing
 from worldwise.run.code.executing import Executed, append
 from worldwise.run.code.lives import Life
@@ -135,6 +135,26 @@ def test_firmware_is_run_on_its_machine(
     capfdbinary.readouterr()
     assert called(monkeypatch, "--machine", "mps2-an386", "--package", "zlib1g", "app.elf") == 2
     assert b"firmware has no shared libraries" in capfdbinary.readouterr().err
+
+
+def test_a_host_that_lets_nothing_in_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though that is tried only once the machine has said nothing."""
+
+    def refuse() -> None:
+        raise HostError("bubblewrap may not enter the lab")
+
+    lab: Any = SimpleNamespace(require_entry=refuse, digest="0" * 64)
+    images: Any = SimpleNamespace(lab=lab, get=lambda _: SimpleNamespace(file=lambda name: tmp_path / name))
+    ended = SimpleNamespace(status=1)
+    emulator: Any = SimpleNamespace(run=lambda *_, **__: ended)
+    for name in ("pack", "write_order", "machine_of", "architecture_of"):
+        monkeypatch.setattr(executing, name, lambda *_: None)
+    monkeypatch.setattr(executing, "read_firmware", lambda _: b"")
+    monkeypatch.setattr(Wanted, "check", lambda *_: None)
+    with pytest.raises(HostError):
+        executing.execute(Wanted(Path("bench")), images, emulator)
+    with pytest.raises(HostError):
+        executing.execute_firmware(Path("app.elf"), "mps2-an386", (), (), images, emulator)
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import outgoing, paths
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS
 
@@ -101,6 +101,7 @@ def exec_command(
     lab = open_lab()
     lab.recent = Recent(lab.cache, _RECENT)
     lab.ensure()
+    paths.require_writable(lab.cache)
     note = (lambda _: None) if quiet else (lambda text: outgoing.echo(text, err=True))
     images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:

@@ -85,6 +85,9 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
+        if not (left / LAUNCHED).exists() and not (left / STARTED).exists():
+            # Whether anything may enter the lab is not tried before each program.
+            images.lab.require_entry()
         said = left / STARTED if (left / STARTED).exists() else left / RECORDS
         if failure := _failure(said, left):
             raise WorldwiseError(f"{wanted.program}: {files.quoted(failure)}")
@@ -141,6 +144,7 @@ def execute_firmware(
         try:
             (whole,) = [one for one in read_trace(left / TRACE).passes if not one.parent]
         except (OSError, ValueError, WorldwiseError):
+            images.lab.require_entry()
             raise WorldwiseError(
                 f"{elf.name} did not come to its end: {_why_not(ended.status)}.",
                 f"it ends by semihosting (SYS_EXIT); does it start on {machine}? `--machine` names another",
