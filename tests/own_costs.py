@@ -29,8 +29,9 @@ from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import LAUNCHED, OUTPUT, STARTED, Counter
+from worldwise.run.code.counting import Counter
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.kept import write_for_plugin

@@ -3,6 +3,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run.code import executing
-from worldwise.run.code.counting import Life
 from worldwise.run.code.executing import Executed, append
+from worldwise.run.code.lives import Life
 from worldwise.run.code.order import Wanted
 
 Asked = list[Wanted]
@@ -47,7 +50,7 @@ def test_lines_of_several_are_kept(tmp_path: Path) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     """What is asked of the machine, which says something."""
     found: Asked = []
-    lab = SimpleNamespace(ensure=lambda: None, require_entry=lambda: None, digest="lab")
+    lab = SimpleNamespace(ensure=lambda: None, digest="lab", cache=tmp_path)
 
     def execute(wanted: Wanted, *_: Any) -> Executed:
         found.append(wanted)
@@ -58,7 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
     monkeypatch.setattr(executing, "execute", execute)
     monkeypatch.setattr("worldwise.lab.lab.open_lab", lambda *_: lab)
     monkeypatch.setattr("worldwise.lab.image.ImageStore", lambda *_: None)
-    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_: None)
+    monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_, **__: None)
     monkeypatch.delenv("WORLDWISE_RUN", raising=False)
     monkeypatch.chdir(tmp_path)
     return found
@@ -115,6 +118,45 @@ def test_standard_input_is_given(
     capfdbinary.readouterr()
 
 
+def test_firmware_is_run_on_its_machine(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """It gets its words and files, and nobody reads a standard input for it; it has no libraries."""
+    given: list[tuple[Any, ...]] = []
+
+    def execute_firmware(*words: Any) -> Executed:
+        given.append(words[:4])
+        return done(3)
+
+    monkeypatch.setattr(executing, "execute_firmware", execute_firmware)
+    assert called(monkeypatch, "--machine", "mps2-an386", "--file", "v", "--", "app.elf", "--machine", "x") == 3
+    assert given == [(Path("app.elf"), "mps2-an386", ("--machine", "x"), (Path("v"),))]
+    assert not asked
+    capfdbinary.readouterr()
+    assert called(monkeypatch, "--machine", "mps2-an386", "--package", "zlib1g", "app.elf") == 2
+    assert b"firmware has no shared libraries" in capfdbinary.readouterr().err
+
+
+def test_a_host_that_lets_nothing_in_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though that is tried only once the machine has said nothing."""
+
+    def refuse() -> None:
+        raise HostError("bubblewrap may not enter the lab")
+
+    lab: Any = SimpleNamespace(require_entry=refuse, digest="0" * 64)
+    images: Any = SimpleNamespace(lab=lab, get=lambda _: SimpleNamespace(file=lambda name: tmp_path / name))
+    ended = SimpleNamespace(status=1)
+    emulator: Any = SimpleNamespace(run=lambda *_, **__: ended)
+    for name in ("pack", "write_order", "machine_of", "architecture_of"):
+        monkeypatch.setattr(executing, name, lambda *_: None)
+    monkeypatch.setattr(executing, "read_firmware", lambda _: b"")
+    monkeypatch.setattr(Wanted, "check", lambda *_: None)
+    with pytest.raises(HostError):
+        executing.execute(Wanted(Path("bench")), images, emulator)
+    with pytest.raises(HostError):
+        executing.execute_firmware(Path("app.elf"), "mps2-an386", (), (), images, emulator)
+
+
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     """The exit status of the command."""
     monkeypatch.setattr("sys.argv", ["worldwise", "exec", *words])
@@ -123,3 +165,27 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return int(ended.value.code or 0)
+
+
+def test_what_it_does_not_need_is_not_loaded(tmp_path: Path) -> None:
+    """A wrapper is started for each test of a suite: what takes long to load would be most of its time."""
+    needless = [
+        "rich",
+        "asyncio",
+        "http.client",
+        "elftools.elf",
+        "cryptography",
+        "worldwise.plan",
+        "worldwise.families",
+    ]
+    script = (
+        "import sys, worldwise.cli, worldwise.cli.user_code.exec, worldwise.run.code.executing\n"
+        "from worldwise.lab.lab import open_lab\n"
+        "open_lab()\n"
+        f"print([name for name in {needless} if name in sys.modules])"
+    )
+    environment = {**os.environ, "WORLDWISE_CACHE": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    ).stdout
+    assert said == "[]\n"

@@ -32,7 +32,8 @@ from worldwise.report import gated
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
-from worldwise.targets.inputs import QUIET, boot_words, linux_words
+from worldwise.targets.architecture import QUIET
+from worldwise.targets.inputs import boot_words, linux_words
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
@@ -357,7 +358,7 @@ def test_a_stack_that_does_not_boot_is_tried_once(stack_file: str, boots: int, t
             tried.append(work)
             raise WorldwiseError(f"{machine.shown} did not boot")
 
-    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64)
+    lab = SimpleNamespace(cache=tmp_path, digest="0" * 64, recent=None)
     snapshots = Failing(SimpleNamespace(lab=lab), lambda _: None, 1)  # type: ignore[arg-type]
     for _ in range(2):
         with pytest.raises(WorldwiseError, match="machine optee-x did not boot") as refused:

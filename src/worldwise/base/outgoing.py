@@ -11,7 +11,7 @@ import errno
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -79,6 +79,27 @@ def console(
     from worldwise.base.visible_console import VisibleConsole
 
     return VisibleConsole(file=file, stderr=stderr, highlight=highlight, width=width, markup=False, emoji=False)
+
+
+class LaterConsole:
+    """A console as `console` makes it, made when something is first asked of it: rich takes long to load."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._stderr = stderr
+        self._made: rich.console.Console | None = None
+
+    def _console(self) -> "rich.console.Console":
+        self._made = self._made or console(stderr=self._stderr)
+        return self._made
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._console(), name)
+
+    def __enter__(self) -> object:
+        return self._console().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._console().__exit__(*error)
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:

@@ -23,11 +23,6 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSegment
-from elftools.elf.elffile import ELFFile
-from elftools.elf.segments import InterpSegment
-
 from worldwise.base.files import file_sha256
 
 LIST = "files.jsonl"
@@ -186,6 +181,18 @@ class Contents:
         with contextlib.suppress(OSError):
             self._save(state)
         return ""
+
+    def found_whole(self, expected: str) -> float:
+        """When a start found what it checks unchanged, in seconds of the epoch; 0 if that is not known.
+
+        Args:
+            expected: the list's SHA-256, as the root's marker has it.
+        """
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            state = _State(**json.loads((self._directory / STATE).read_text(encoding="utf-8")))
+            if state.sum == expected and not state.damage:
+                return datetime.fromisoformat(state.started).timestamp()
+        return 0
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _of: None) -> Verified:
         """Hash everything, and look for added files. From then on `problem` reports what was found.
@@ -410,6 +417,12 @@ def _deciding(root: Path) -> list[str]:
 
 def _needed(root: Path, path: str) -> list[str]:
     """Paths where the loader finds the libraries that an ELF file needs; none if the file is no ELF file."""
+    # Only who makes a list asks, and it takes long to load.
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.dynamic import DynamicSegment
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import InterpSegment
+
     with (root / path).open("rb") as file:
         try:
             elf = ELFFile(file)

@@ -9,16 +9,18 @@ nobody. Whatever such a lab measures says so. `--locked` allows none of this.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
-from worldwise.lab.debian.relock import Wish, load_wish
 from worldwise.lab.debian.second import BUNDLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
 from worldwise.lab.roots import RECIPE, Root
+
+if TYPE_CHECKING:
+    from worldwise.lab.debian.relock import Wish
 
 LOCKED_VARIABLE = "WORLDWISE_LOCKED"
 # Of the cache.
@@ -102,6 +104,8 @@ def replacement(root: Root, lock: Lock, gone: Sequence[Wanted]) -> Lock:
     measured machines' those of the same source. Raises WorldwiseError: a version that must stay is gone; apt cannot
     resolve or verify what the mirrors have.
     """
+    from worldwise.lab.debian.relock import load_wish
+
     if staying := fixed(lock, gone):
         raise _stays(lock, staying)
     wish = load_wish(root.wish)
@@ -118,7 +122,10 @@ def replacement(root: Root, lock: Lock, gone: Sequence[Wanted]) -> Lock:
     )
 
 
-def _replaced(wish: Wish, lock: Lock, digests: set[str], mirror: str) -> Lock:
+def _replaced(wish: "Wish", lock: Lock, digests: set[str], mirror: str) -> Lock:
+    # Few labs differ from their lock, and it takes long to load.
+    from worldwise.lab.debian import relock
+
     whole = any(package.sha256 in digests for package in lock.lab)
     moved = {(one.source, one.architecture) for one in lock.target if one.sha256 in digests}
     lab, target = lock.lab, lock.target
@@ -156,7 +163,7 @@ def _changed_sources(lock: Lock, lab: Iterable[Package]) -> set[str]:
     return found & {source.name for source in lock.sources}
 
 
-def _architecture(wish: Wish, package: Package) -> str:
+def _architecture(wish: "Wish", package: Package) -> str:
     """The architecture that a package of a measured machine is asked for under."""
     if package.architecture != "all":
         return package.architecture

@@ -26,6 +26,7 @@ from worldwise.base.json_model import parse_json
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.lab import Lab
+from worldwise.lab.recent import Recent
 from worldwise.lab.sandbox.lending import scratch
 from worldwise.lab.sandbox.limits import BUILD
 from worldwise.lab.sandbox.network import Bind
@@ -280,7 +281,7 @@ class ImageStore:
             return None, ""
         except (OSError, ValueError, KeyError, TypeError) as error:
             return None, f"{directory / MANIFEST} cannot be read ({error})"
-        problem = check_files(directory, listed)
+        problem = check_files(directory, listed, self.lab.recent)
         return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
@@ -417,10 +418,10 @@ def _unpack(crate: Crate, file: Path, build: Path) -> None:
         raise WorldwiseError(f"{crate.file} could not be unpacked", f"delete {file}", done.stderr)
 
 
-def check_files(directory: Path, listed: Mapping[str, str]) -> str:
+def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | None = None) -> str:
     """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words.
 
-    A link is always wrong.
+    A link is always wrong. What `recent` has is not hashed again.
     """
     if not isinstance(listed, Mapping):
         return f"{directory}: its manifest names no files"
@@ -429,8 +430,13 @@ def check_files(directory: Path, listed: Mapping[str, str]) -> str:
         if problem:
             return problem
         try:
+            if recent and recent.has(directory / name, expected):
+                continue
+            before = Recent.stat_of(directory / name)
             if files.sha256(directory / name, _MOST_FILE, directory)[1] != expected:
                 return f"{directory / name} has changed since it was made"
+            if recent:
+                recent.add(directory / name, expected, before)
         except OSError as error:
             return f"{directory / name}: {error.strerror}"
     return ""

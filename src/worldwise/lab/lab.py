@@ -17,23 +17,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Unpack
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Unpack, cast
 
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
-from worldwise.lab import asking, differing, drift, holding
+from worldwise.lab import differing, drift, holding
 from worldwise.lab.contents import BUDGET, Contents, package_sums
 from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
 from worldwise.lab.debian.mirrors import mirrors
-from worldwise.lab.debian.sources import kinds
 from worldwise.lab.debian.store import Store
 from worldwise.lab.making import MARKER, Making, discard, require_host
+from worldwise.lab.recent import Recent
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox import entering
 from worldwise.lab.sandbox.entering import Options, Way
 from worldwise.lab.sandbox.running import Job, Runner
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # How many files that are gone are named one by one.
 _MOST_GONE = 5
@@ -56,13 +57,15 @@ class Lab:
         cache: the cache directory.
         store: the downloaded files.
         locked: the lock that the repository has, if `lock` took its place since some of its files are gone; else None.
+        recent: what was hashed lately and is not hashed again; None for all to be hashed.
     """
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
-    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
     name: str = MAIN
     locked: Lock | None = None
+    recent: Recent | None = None
 
     def __post_init__(self) -> None:
         self._told = False
@@ -309,6 +312,10 @@ class Lab:
 
     def _lost(self) -> list[Wanted]:
         """What the lock names beside the root's own packages, is not downloaded, and is on no mirror."""
+        # Few ask, and both take long to load.
+        from worldwise.lab import asking
+        from worldwise.lab.debian.sources import kinds
+
         own = {package.sha256 for package in self.lock.lab}
         others = {item.file.sha256: item for item in self.wanted() if item.file.sha256 not in own}
         sought = [item for item in others.values() if not self.store.has(item.file)]
@@ -335,11 +342,18 @@ class Lab:
 
     def _found_wrong(self) -> str:
         """As `problem`, with the time that a start gives to hashing."""
+        if self.recent and self._is_recent(self.recent):
+            return ""
         problem = self.problem(BUDGET)
         # A lab that this user may not write to stays without a list.
         if not problem and not self.contents.listed and os.access(self.directory, os.W_OK):
             return self.list_contents()
         return problem
+
+    def _is_recent(self, recent: Recent) -> bool:
+        """Whether a start found it whole so lately that the sizes of its files are enough."""
+        problem, _, listed = self._outline()
+        return not problem and bool(listed) and recent.is_recent(self.contents.found_whole(listed))
 
     def _build(self) -> None:
         making = Making(self.name, self.title, self.lock, self.digest, self.labs, self.store, self.console)
@@ -408,7 +422,7 @@ class Lab:
         self._runner.stop()
 
 
-def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
+def open_lab(console: "Console | None" = None, name: str = MAIN) -> Lab:
     """The lab, or another of ROOTS, as its lock says, in the user's cache; not built yet (see `Lab.ensure`).
 
     If files of the lock are gone and others took their place, it is the lab with these, unless none may.
@@ -416,7 +430,8 @@ def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
     """
     lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
     other = drift.kept(cache, lock) if drift.allowed() else None
-    return Lab(other or lock, cache, console or outgoing.console(stderr=True), name, lock if other else None)
+    later = cast("Console", outgoing.LaterConsole(stderr=True))
+    return Lab(other or lock, cache, console or later, name, lock if other else None)
 
 
 def labs_in(cache: Path) -> list[Path]:

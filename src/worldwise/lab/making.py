@@ -17,10 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from typing import IO, TYPE_CHECKING
 
 from worldwise.base import files, outgoing
 from worldwise.base.disk import directory_size, require_space
@@ -33,6 +30,9 @@ from worldwise.lab.roots import RECIPE, ROOTS
 from worldwise.lab.sandbox import unsynced
 from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.refusals import missing_tool
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Folders of files that no compiler needs; without them a root has a third fewer files and is made in a third less time.
 _EMPTY = ("/usr/share/doc", "/usr/share/info", "/usr/share/man", "/usr/share/locale", "/usr/share/bash-completion")
@@ -78,7 +78,7 @@ class Making:
     digest: str
     labs: Path
     store: Store
-    console: Console
+    console: "Console"
 
     def make(self, directory: Path) -> None:
         """Make the root in `directory`, replacing what is there. The caller holds the root's lock.
@@ -249,6 +249,8 @@ class Making:
 
     def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
         """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),

@@ -57,7 +57,8 @@ def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = N
     the machine runs.
     """
     parts = []
-    for name, title in zip(CONSOLES, ("QEMU", "Linux console", "OP-TEE console"), strict=True):
+    titles = ("QEMU", "firmware" if machine.as_it_is else "Linux console", "OP-TEE console")
+    for name, title in zip(CONSOLES, titles, strict=True):
         text = _console(directory if name == EMULATOR_LOG else room or directory, name)
         lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_CONSOLE_TAIL:]
         if name == SECURE_CONSOLE:
@@ -68,15 +69,19 @@ def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = N
 
 
 def judge(status: int, directory: Path, machine: Machine, lab: Lab, limits: Limits) -> None:
-    """Raise WorldwiseError unless init ended the machine with the program's status, 0 or 1."""
-    said = panic(directory)
+    """Raise WorldwiseError unless init ended the machine with the program's status, 0 or 1.
+
+    Of firmware that is run as it is any status may be its own: whoever runs it knows whether it came to its end.
+    """
+    # Firmware may print any words, so its own say nothing.
+    said = "" if machine.as_it_is else panic(directory)
     if not (directory / RECORDS).exists():
         raise_refusal(directory)
     if said:
         problem = said
     elif not (directory / RECORDS).exists() and (line := last_line(directory / EMULATOR_LOG)):
         problem = f"QEMU did not start: {line}"
-    elif status not in (0, 1):
+    elif status not in (0, 1) and not machine.as_it_is:
         # bubblewrap reports a child ended by a signal as a shell does.
         cause = signal.Signals(status - 128).name if status - 128 in list(signal.Signals) else f"status {status}"
         problem = f"QEMU ended with {cause} before the case was done"

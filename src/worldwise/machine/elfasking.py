@@ -9,6 +9,7 @@ only the first question about a file costs a process.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -62,27 +63,34 @@ class ReadElf:
 
 
 # The answers' forms, by the question.
-_FORMS: dict[str, TypeAdapter[Any]] = {
-    "segments": TypeAdapter(list[tuple[_Number, _Number, _Number, _Number, _Number]]),
-    "machine": TypeAdapter(_Text),
-    "program": TypeAdapter(tuple[_Text, _Text, _Number, _Text, _Texts, _Texts]),
-    "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
-    "interpreted": TypeAdapter(bool),
-    "loaded_bytes": TypeAdapter(_Number),
-    "marks": TypeAdapter(list[tuple[_Number, bool, _Text]]),
-    "memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number]),
-    "ta_memory": TypeAdapter(tuple[_Number, _Number, _Number, _Number, _Number]),
-    "symbol_address": TypeAdapter(_Number | None),
-    "function_code": TypeAdapter(tuple[_Number, Annotated[str, Field(pattern="^[0-9a-f]*$")]] | None),
-    "places": TypeAdapter(list[tuple[_Number, _Number, _Text]]),
-    "build_id": TypeAdapter(_Text),
-    "debugged": TypeAdapter(bool),
-    "address_name": TypeAdapter(_Text),
-    "variable": TypeAdapter(tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None),
-    "inlined_into": TypeAdapter(list[tuple[_Text, _Text]]),
-    "frames": TypeAdapter(list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]]),
-    "table": TypeAdapter(ReadElf),
+_FORMS: dict[str, Any] = {
+    "segments": list[tuple[_Number, _Number, _Number, _Number, _Number]],
+    "machine": _Text,
+    "program": tuple[_Text, _Text, _Number, _Text, _Texts, _Texts],
+    "named_functions": list[tuple[_Text, _Number, _Number]],
+    "interpreted": bool,
+    "loaded_bytes": _Number,
+    "marks": list[tuple[_Number, bool, _Text]],
+    "memory": tuple[_Number, _Number, _Number, _Number],
+    "ta_memory": tuple[_Number, _Number, _Number, _Number, _Number],
+    "symbol_address": _Number | None,
+    "function_code": tuple[_Number, Annotated[str, Field(pattern="^[0-9a-f]*$")]] | None,
+    "places": list[tuple[_Number, _Number, _Text]],
+    "build_id": _Text,
+    "debugged": bool,
+    "address_name": _Text,
+    "variable": tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None,
+    "inlined_into": list[tuple[_Text, _Text]],
+    "frames": list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]],
+    "table": ReadElf,
 }
+
+
+# Making all of them takes longer than most answers.
+@functools.cache
+def _form(question: str) -> TypeAdapter[Any]:
+    """What an answer to a question must be."""
+    return TypeAdapter(_FORMS[question])
 
 
 def content_of(elf: Path | bytes, what: str) -> bytes:
@@ -140,7 +148,7 @@ def _address(digests: Sequence[str], question: Sequence[str | int]) -> str:
 def _kept(path: Path, question: Sequence[str | int]) -> tuple[Any] | None:
     # A file that is not whole is made anew, whatever is wrong with it.
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = _FORMS[str(question[0])].validate_python(json.loads(files.read_bytes(path, _MOST_ANSWER, path.parent)))
+        found = _form(str(question[0])).validate_python(json.loads(files.read_bytes(path, _MOST_ANSWER, path.parent)))
         mark_used(path)
         return (found,)
     return None
@@ -199,7 +207,7 @@ def answered(questions: Sequence[tuple[str | int, ...]], said: bytes) -> list[An
         if answer[0] is not True:
             raise ValueError(str(answer[1]))
         try:
-            found.append(_FORMS[str(question[0])].validate_python(answer[1]))
+            found.append(_form(str(question[0])).validate_python(answer[1]))
         except ValueError:
             raise ValueError(strange) from None
     return found

@@ -16,17 +16,18 @@ from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge
 from worldwise.machine.gdbstub import GdbStub
-from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.machine import RECORDS, SAID, TRACE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, command_line, state_of, stopped_well
 
 
-def _semihosting(program: Sequence[str]) -> list[str]:
+def _semihosting(program: Sequence[str], machine: Machine) -> list[str]:
     """QEMU's options for a program that asks the emulator for its command line."""
     words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
-    return ["-semihosting-config", f"enable=on,target=native{words}"]
+    console = f",chardev={SAID}" if machine.as_it_is else ""
+    return ["-semihosting-config", f"enable=on,target=native{console}{words}"]
 
 
 class Emulator:
@@ -149,7 +150,7 @@ class Emulator:
         """
         began = time.monotonic()
         flat = machine.ready is None
-        extra = _semihosting(program) if flat else []
+        extra = _semihosting(program, machine) if flat else []
         line = contextlib.nullcontext() if flat else command_line(program, directory)
         with line, self._qemu.session(machine, directory, (TRACE,) if plugin else ()) as session:
             status, command = self._snapshots.steered(session, extra, plugin, steer)
@@ -158,7 +159,7 @@ class Emulator:
 
     def _at_once(self, session: Session, program: Sequence[str], plugin: Plugin | None) -> tuple[int, list[str]]:
         """Run a machine whose program gets its command line from the emulator."""
-        return self._qemu.to_the_end(session, _semihosting(program), [], plugin)
+        return self._qemu.to_the_end(session, _semihosting(program, session.machine), [], plugin)
 
     def _from_power_on(
         self,

@@ -42,8 +42,9 @@ DETERMINISM = (
 # No random seed in the device tree: it would reach both worlds' random generators.
 DETERMINISTIC_MACHINE = "dtb-randomness=off"
 
-# QEMU's id of the network that a card is plugged into.
+# QEMU's id of the network that a card is plugged into, and of the console that a UART and semihosting share.
 NETWORK = "host"
+SAID = "said"
 
 
 class Beside(Protocol):
@@ -83,6 +84,8 @@ class Machine:
         patience: seconds for which its programs may record nothing, if more than other machines get.
         host_files: names of the files that `beside` writes into the case's directory.
         stack: the file of the user's own stack that it is made with; empty if it is the lab's.
+        as_it_is: firmware that is run for what it does: what it writes to its first UART and by semihosting goes to one
+            console, in its order, and QEMU's exit status is its own, whatever that is.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Machine:
     patience: float = 0
     host_files: tuple[str, ...] = ()
     stack: str = ""
+    as_it_is: bool = False
 
     @property
     def shown(self) -> str:

@@ -16,7 +16,7 @@ from worldwise.lab.sandbox.limits import Limits, Watch, ended
 from worldwise.lab.sandbox.network import Bind
 from worldwise.lab.sandbox.taking import copy_in, take_file
 from worldwise.machine.diagnosis import CONSOLES, diagnosis, panic
-from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, NETWORK, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, NETWORK, RECORDS, SAID, SECURE_CONSOLE, Machine
 from worldwise.machine.plugin import Plugin
 
 # The files that every machine may leave for the host. A saved machine also leaves its state, a traced machine its
@@ -128,7 +128,7 @@ class Qemu:
             *_QEMU_SANDBOX,
             *machine.arguments,
             *(("-netdev", user) if machine.beside else ()),
-            "-serial", f"file:/run/{CONSOLE}",
+            *_console(machine),
             "-serial", f"file:/run/{SECURE_CONSOLE}",
             *extra,
         ]  # fmt: skip
@@ -214,11 +214,19 @@ class Qemu:
             self.end(process)
 
 
+def _console(machine: Machine) -> Sequence[str]:
+    """QEMU's options for the first UART."""
+    if machine.as_it_is:
+        return ("-chardev", f"file,id={SAID},path=/run/{CONSOLE},mux=on", "-serial", f"chardev:{SAID}")
+    return ("-serial", f"file:/run/{CONSOLE}")
+
+
 def _written(session: Session) -> int:
     """Bytes of the files whose growth shows that a machine is alive: its records, and those of what runs beside it."""
     written = 0
     host_files = (session.directory / name for name in session.machine.host_files)
-    for path in (session.room / RECORDS, *host_files):
+    own = (session.room / CONSOLE,) if session.machine.as_it_is else ()
+    for path in (session.room / RECORDS, *own, *host_files):
         with contextlib.suppress(FileNotFoundError):
             written += path.lstat().st_size
     return written

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Snapshots: machines that were booted once, stopped at a fixed instruction, and saved."""
 
-import asyncio
 import contextlib
 import json
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
-from qemu.qmp import QMPClient, QMPError
 
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
@@ -20,6 +19,7 @@ from worldwise.base.files import file_sha256
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
+from worldwise.lab.recent import Recent
 from worldwise.lab.sandbox.lending import socket_of
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.diagnosis import diagnosis, last_line, panic, raise_refusal
@@ -27,6 +27,9 @@ from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import EMULATOR_LOG, Machine
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
+
+if TYPE_CHECKING:
+    from qemu.qmp import QMPClient
 
 _STATE = "state"
 _MANIFEST = "snapshot.json"
@@ -75,7 +78,7 @@ class Snapshots:
         final = self.directory / digest[:12]
         self.directory.mkdir(parents=True, exist_ok=True)
         with FileLock(self.directory / f".{digest[:12]}.lock"):
-            problem = _problem(final, digest)
+            problem = _problem(final, digest, self._qemu.lab.recent)
             if not problem:
                 mark_used(final)
                 return final
@@ -127,10 +130,10 @@ class Snapshots:
                 limit = _PREPARE * self._boot_limit
                 debugger = GdbStub(sockets / "gdb", limit, lambda: process.poll() is None)
                 with debugger:
-                    asyncio.run(_restored_by(sockets / "qmp", self._boot_limit))
+                    _restored_by(sockets / "qmp", self._boot_limit)
                     debugger.run_to(address)
-                    asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
-            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+                    _save(sockets / "qmp", f"/run/{_STATE}")
+            except (WorldwiseError, OSError, EOFError) as error:
                 self._qemu.end(process)
                 raise_refusal(directory)
                 raise WorldwiseError(
@@ -159,11 +162,11 @@ class Snapshots:
             process = self._qemu.start(command, directory)
             try:
                 with GdbStub(sockets / "gdb", self._boot_limit, lambda: process.poll() is None) as debugger:
-                    asyncio.run(_restored_by(sockets / "qmp", self._boot_limit))
+                    _restored_by(sockets / "qmp", self._boot_limit)
                     steer(debugger)
                     debugger.go()
                     self._qemu.watch(process, session)
-            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+            except (WorldwiseError, OSError, EOFError) as error:
                 self._qemu.end(process)
                 raise_refusal(directory)
                 said = last_line(directory / EMULATOR_LOG)
@@ -222,8 +225,8 @@ class Snapshots:
             self.booted(session, sockets),
         ):
             try:
-                asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
-            except (QMPError, OSError, EOFError) as error:
+                _save(sockets / "qmp", f"/run/{_STATE}")
+            except (OSError, EOFError) as error:
                 raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
         self._notify(Done(f"booted {machine.name} in {time.monotonic() - began:.1f} s", "boot", machine.name))
 
@@ -265,7 +268,7 @@ def stopped_well(directory: Path, least_skip: int) -> bool:
     return resumed - ready > least_skip
 
 
-def _problem(directory: Path, digest: str) -> str:
+def _problem(directory: Path, digest: str, recent: Recent | None = None) -> str:
     """Why a saved state cannot be used; empty if it can.
 
     Its bytes are hashed when a process first uses it, and again if the file's size, inode or times have changed: of a
@@ -279,7 +282,7 @@ def _problem(directory: Path, digest: str) -> str:
         now = (entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns)
         if _COMPARED.get(directory) == now:
             return ""
-        problem = check_files(directory, manifest["files"])
+        problem = check_files(directory, manifest["files"], recent)
         if not problem:
             _COMPARED[directory] = now
         return problem
@@ -289,45 +292,68 @@ def _problem(directory: Path, digest: str) -> str:
         return f"it cannot be read ({error})"
 
 
-@contextlib.asynccontextmanager
-async def _connected(socket: Path) -> AsyncIterator[QMPClient]:
-    """QEMU's monitor. It is left in order, if QEMU is gone too: else asyncio prints what nobody asked it for."""
-    client = QMPClient("worldwise")
-    with socket_of(socket) as path:
-        await client.connect(path)
-    try:
-        yield client
-    finally:
-        with contextlib.suppress(QMPError, EOFError, OSError):
-            await client.disconnect()
+def _restored_by(socket: Path, limit: float) -> None:
+    """Wait until QEMU has loaded the state that it begins from. Raises WorldwiseError, OSError, EOFError."""
+    _talk(socket, lambda client: _until_restored(client, limit))
 
 
-async def _restored_by(socket: Path, limit: float) -> None:
-    """Wait until QEMU has loaded the state that it begins from."""
+async def _until_restored(client: "QMPClient", limit: float) -> None:
+    from asyncio import sleep
+
     deadline = time.monotonic() + limit
-    async with _connected(socket) as client:
-        while True:
-            answer = await client.execute("query-status")
-            assert isinstance(answer, dict)
-            if answer["status"] != "inmigrate":
-                return
-            if time.monotonic() > deadline:
-                raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
-            await asyncio.sleep(0.02)
+    while True:
+        answer = await client.execute("query-status")
+        assert isinstance(answer, dict)
+        if answer["status"] != "inmigrate":
+            break
+        if time.monotonic() > deadline:
+            raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
+        await sleep(0.02)
 
 
-async def _save(socket: Path, inside: str) -> None:
-    """Make QEMU write the stopped machine's state to a file, then quit."""
-    async with _connected(socket) as client:
-        await client.execute("migrate", {"uri": f"file:{inside}"})
-        while True:
-            answer = await client.execute("query-migrate")
-            assert isinstance(answer, dict)
-            if answer["status"] == "completed":
-                break
-            if answer["status"] == "failed":
-                raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
-            await asyncio.sleep(0.02)
-        # QEMU closes the connection as it quits.
-        with contextlib.suppress(QMPError, EOFError, OSError):
-            await client.execute("quit")
+def _save(socket: Path, inside: str) -> None:
+    """Make QEMU write the stopped machine's state to a file, then quit. Raises WorldwiseError, OSError, EOFError."""
+    _talk(socket, lambda client: _until_saved(client, inside))
+
+
+async def _until_saved(client: "QMPClient", inside: str) -> None:
+    from asyncio import sleep
+
+    from qemu.qmp import QMPError
+
+    await client.execute("migrate", {"uri": f"file:{inside}"})
+    while True:
+        answer = await client.execute("query-migrate")
+        assert isinstance(answer, dict)
+        if answer["status"] == "completed":
+            break
+        if answer["status"] == "failed":
+            raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
+        await sleep(0.02)
+    # QEMU closes the connection as it quits.
+    with contextlib.suppress(QMPError, EOFError, OSError):
+        await client.execute("quit")
+
+
+def _talk(socket: Path, what: Callable[["QMPClient"], Coroutine[None, None, None]]) -> None:
+    """Say something to QEMU's monitor. Raises OSError if it does not answer, and what `what` does."""
+    # A machine that is saved already needs neither, and both take long to load.
+    import asyncio
+
+    from qemu.qmp import QMPClient, QMPError
+
+    async def connected() -> None:
+        client = QMPClient("worldwise")
+        with socket_of(socket) as path:
+            await client.connect(path)
+        try:
+            await what(client)
+        finally:
+            # If QEMU is gone too: else asyncio prints what nobody asked it for.
+            with contextlib.suppress(QMPError, EOFError, OSError):
+                await client.disconnect()
+
+    try:
+        asyncio.run(connected())
+    except QMPError as error:
+        raise OSError(str(error)) from None

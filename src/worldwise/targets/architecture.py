@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The machines of plain Linux, one for each architecture: QEMU's arguments, kernel and user space."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from worldwise.lab.image import Recipe
 from worldwise.libraries.cores import PLAIN_MACHINES
-from worldwise.machine.machine import DETERMINISTIC_MACHINE, LEAST_SKIP
+from worldwise.machine.machine import DETERMINISM, DETERMINISTIC_MACHINE, LEAST_SKIP
 from worldwise.targets.guest import guest_trees, kernel
 
 # The source that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"
 _ARMMP = "linux-image-armmp"
+# nokaslr, norandmaps: fixed addresses, which can be named after the run. cryptomgr.notests: the kernel's self-tests
+# would share the core with the first case.
+_BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
+# Linux's command line of a quiet machine: no random offset of its stack in each system call, and leave for the first
+# process to write to the interrupt controller.
+QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,17 @@ class Architecture:
     def files(self) -> tuple[str, ...]:
         """The files that the machine needs from the kernel's image besides the kernel."""
         return ("board.dtb",) if self.device_tree else ()
+
+    def arguments(self, core: str, words: Iterable[str]) -> tuple[str, ...]:
+        """QEMU's arguments for the machine with that core, and more words of Linux's command line."""
+        return (
+            *(word.format(core=core) for word in self.machine),
+            *(word for switch in DETERMINISM for word in switch),
+            "-kernel", "/machine/Image",
+            "-initrd", "/machine/initramfs.cpio",
+            "-append", " ".join((_BOOT, *self.boot, *words)),
+            "-semihosting-config", "enable=on,userspace=on,target=native",
+        )  # fmt: skip
 
     def kernel(self) -> Recipe:
         """Debian's kernel, with `board.dtb` for a board that has a device tree of its own."""

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from worldwise.libraries.stacks import stack
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import DEFAULT_SEED, draws_by_seed, inputs_seed
+from worldwise.targets.architecture import QUIET
 from worldwise.targets.families import images_of
 
 # What tells a setting from the program's own words.
 MARK = "+"
 _MASKED = f"{MARK}quiet"
-# Linux's command line of a quiet machine: no random offset of its stack in each system call, and leave for the first
-# process to write to the interrupt controller.
-QUIET = ("randomize_kstack_offset=off", "iomem=relaxed")
 
 
 def boot_words(case: Case) -> tuple[str, ...]:

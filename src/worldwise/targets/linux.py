@@ -16,7 +16,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.elf import symbol_address
-from worldwise.machine.machine import DETERMINISM, READY_SYMBOL, Machine
+from worldwise.machine.machine import READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
@@ -28,9 +28,6 @@ from worldwise.targets.portable_images import adapter_trees, curve_plan, source_
 
 # The footprint of a portable implementation; a family's own programs for plain Linux have none.
 _FOOTPRINT = "footprint.json"
-# nokaslr, norandmaps: fixed addresses, which can be named after the run. cryptomgr.notests: the kernel's self-tests
-# would share the core with the first case.
-_BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
 
 
 def _plan(
@@ -155,15 +152,7 @@ class PlainTarget:
 
     def arguments(self, core: str, words: Iterable[str]) -> tuple[str, ...]:
         """QEMU's arguments for the machine with that core, and more words of Linux's command line."""
-        architecture = self.architecture
-        return (
-            *(word.format(core=core) for word in architecture.machine),
-            *(word for switch in DETERMINISM for word in switch),
-            "-kernel", "/machine/Image",
-            "-initrd", "/machine/initramfs.cpio",
-            "-append", " ".join((_BOOT, *architecture.boot, *words)),
-            "-semihosting-config", "enable=on,userspace=on,target=native",
-        )  # fmt: skip
+        return self.architecture.arguments(core, words)
 
 
 PLAIN: Mapping[str, PlainTarget] = {

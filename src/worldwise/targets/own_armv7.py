@@ -5,12 +5,15 @@ The catalogue's machine for Armv7-A is a Cortex-A9: it has no such timer, and a 
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from worldwise.lab.image import Recipe
 from worldwise.machine.machine import DETERMINISTIC_MACHINE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.linux import PlainTarget
+
+if TYPE_CHECKING:
+    from worldwise.targets.linux import PlainTarget
 
 CORE = "cortex-a7"
 _A9 = ARCHITECTURES["linux-armv7"]
@@ -47,21 +50,26 @@ def _timed(recipe: Recipe) -> Recipe:
     return replace(recipe, name=f"own-{recipe.name}", trees=trees)
 
 
-ARMV7 = PlainTarget(
-    "own-armv7",
-    _TimedArchitecture(
-        debian=_A9.debian,
-        triplet=_A9.triplet,
-        flags=FLAGS,
-        counter=(),
-        init_address=_A9.init_address,
-        # highmem=off: such a kernel reaches 4 GiB alone. cntfrq: the timer then ticks once per instruction.
-        machine=(
-            *("-M", f"virt,highmem=off,gic-version=2,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
-            *("-cpu", "{core},cntfrq=1000000000"),
-        ),
+ARCHITECTURE = _TimedArchitecture(
+    debian=_A9.debian,
+    triplet=_A9.triplet,
+    flags=FLAGS,
+    counter=(),
+    init_address=_A9.init_address,
+    # highmem=off: such a kernel reaches 4 GiB alone. cntfrq: the timer then ticks once per instruction.
+    machine=(
+        *("-M", f"virt,highmem=off,gic-version=2,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
+        *("-cpu", "{core},cntfrq=1000000000"),
     ),
 )
+
+
+def target() -> "PlainTarget":
+    """The machine, as one of those of plain Linux."""
+    # `exec` does without it, and it takes long to load.
+    from worldwise.targets.linux import PlainTarget
+
+    return PlainTarget("own-armv7", ARCHITECTURE)
 
 
 def launcher() -> Recipe:

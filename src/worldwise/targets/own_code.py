@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
@@ -12,13 +13,14 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
-from worldwise.plan.case import Case
-from worldwise.targets import optee_images, own_armv7
+from worldwise.targets import own_armv7
+from worldwise.targets.architecture import ARCHITECTURES, QUIET, Architecture
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.inputs import QUIET, linux_words
-from worldwise.targets.linux import PLAIN, PlainTarget
-from worldwise.targets.optee import OPTEE_TARGETS
-from worldwise.targets.optee_images import APP_CORE
+
+# What is imported within functions takes long to load, and a program of Linux or firmware that is run alone needs none.
+if TYPE_CHECKING:
+    from worldwise.plan.case import Case
+    from worldwise.targets.linux import PlainTarget
 
 # The machine of a program of Linux.
 LINUX = "linux-armv8"
@@ -29,8 +31,9 @@ LIBRARIES = ("libc6", "libssl3t64", "libteec2", "libzstd1", "zlib1g")
 TA_ROOM = "lib/optee_armtz"
 # The TA's ELF file in a folder of own code, and the file with its UUID.
 TA_ELF, TA_UUID = "ta.elf", "ta.uuid"
-# The OP-TEE that own code runs on: what most suites measure; and the app whose user space it has besides its own.
-_CORE, _LEVEL, _BASE = APP_CORE, "O2", "hello"
+# The OP-TEE that own code runs on, optee_images.APP_CORE, is what most suites measure; and the app whose user space it
+# has besides its own.
+_LEVEL, _BASE = "O2", "hello"
 
 
 def launcher() -> Recipe:
@@ -56,13 +59,15 @@ def libraries(packages: Sequence[str]) -> Recipe:
 
 def application(ta: str, ta_folder: Path, client: str, client_folder: Path, level: int | None) -> Recipe:
     """A user's TA and client, from copies of their folders, which have these names for each other."""
+    from worldwise.targets import optee_images
+
     return Recipe(
         name=f"own-application-{ta}-{client}",
         script="own-application.sh",
         outputs=("client", "name", "ta", "ta.elf", "uuid", "level"),
         packages=("libteec2", "optee-client-dev"),
         trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder},
-        needs={"optee": optee_images.whole_dev_kit(_CORE, _LEVEL)},
+        needs={"optee": optee_images.whole_dev_kit(optee_images.APP_CORE, _LEVEL)},
         settings={"TA": ta, "CLIENT": client, "LEVEL": "" if level is None else str(level)},
     )
 
@@ -85,7 +90,9 @@ def built(name: str, source: Path, folder: str, commands: str, files: Sequence[s
 
 def tee_initramfs() -> Recipe:
     """The user space of an app, with what becomes a program that the host brings."""
-    programs = optee_images.app_programs(_BASE, _CORE, _LEVEL)
+    from worldwise.targets import optee_images
+
+    programs = optee_images.app_programs(_BASE, optee_images.APP_CORE, _LEVEL)
     return Recipe(
         name="own-tee-initramfs",
         script="own-tee-initramfs.sh",
@@ -97,8 +104,13 @@ def tee_initramfs() -> Recipe:
 
 def tee_base(images: ImageStore) -> Machine:
     """The machine with OP-TEE, to which nothing is brought yet."""
+    from worldwise.plan.case import Case
+    from worldwise.targets.inputs import linux_words
+    from worldwise.targets.optee import OPTEE_TARGETS
+    from worldwise.targets.optee_images import APP_CORE
+
     target = OPTEE_TARGETS["optee"]
-    base = target.machine(Case("optee", _CORE, _LEVEL, _BASE, 1, 0), images)
+    base = target.machine(Case("optee", APP_CORE, _LEVEL, _BASE, 1, 0), images)
     initramfs = images.get(tee_initramfs())
     file = initramfs.file("initramfs.cpio")
     # The TA of the app is there, but nothing asks for it.
@@ -148,8 +160,8 @@ M_MACHINES: Mapping[str, str] = {
 _M_SHIFT = 5
 
 
-def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
-    """The machine for firmware in a folder."""
+def firmware_machine(folder: Path, name: str, machine: str, as_it_is: bool = False) -> Machine:
+    """The machine for firmware in a folder; `as_it_is` as Machine has it."""
     elf = folder / FIRMWARE_ELF
     digest = file_sha256(elf)
     return Machine(
@@ -164,6 +176,7 @@ def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
         ready=None,
         symbols={"program": elf},
         preload=(),
+        as_it_is=as_it_is,
     )
 
 
@@ -181,18 +194,21 @@ def is_armv7(machine: Machine) -> bool:
     return own_armv7.launcher().name in machine.images
 
 
-def linux_of(machine: Machine) -> PlainTarget:
+def linux_of(machine: Machine) -> "PlainTarget":
     """The machine of plain Linux that a machine of own code is."""
-    return own_armv7.ARMV7 if is_armv7(machine) else PLAIN[LINUX]
+    from worldwise.targets.linux import PLAIN
+
+    return own_armv7.target() if is_armv7(machine) else PLAIN[LINUX]
 
 
 def program_machine(images: ImageStore, folder: Path, name: str, order: str, architecture_name: str = ARMV8) -> Machine:
     """The machine for own code in a folder, with one of its orders."""
     if architecture_name == ARMV7:
-        target, core, started_by = own_armv7.ARMV7, own_armv7.CORE, own_armv7.launcher()
+        core, started_by = own_armv7.CORE, own_armv7.launcher()
+        architecture: Architecture = own_armv7.ARCHITECTURE
     else:
-        target, core, started_by = PLAIN[LINUX], PLAIN_TARGETS[LINUX], launcher()
-    architecture = target.architecture
+        core, started_by = PLAIN_TARGETS[LINUX], launcher()
+        architecture = ARCHITECTURES[LINUX]
     kernel, initramfs, started = used = images.get_all([architecture.kernel(), architecture.initramfs(), started_by])
     there = {"Image": (kernel, "Image"), "initramfs.cpio": (initramfs, "initramfs.cpio"), PROGRAM: (started, _LAUNCHER)}
     own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
@@ -202,7 +218,7 @@ def program_machine(images: ImageStore, folder: Path, name: str, order: str, arc
         name=f"own-{name}",
         files={name: part.file(file) for name, (part, file) in there.items()} | own,
         digests=digests | brought,
-        arguments=target.arguments(core, QUIET),
+        arguments=architecture.arguments(core, QUIET),
         images={part.name: part.digest for part in used} | {"own": brought[ARCHIVE], "order": brought["order"]},
         # The lowest bit marks Thumb code.
         ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
@@ -217,13 +233,13 @@ def program_machine(images: ImageStore, folder: Path, name: str, order: str, arc
 class OwnTarget:
     """The machine of a case of own code."""
 
-    def machine(self, case: Case, images: ImageStore) -> Machine:
+    def machine(self, case: "Case", images: ImageStore) -> Machine:
         """The machine of the code that is registered by the case's name. Raises WorldwiseError if none is."""
         code = own_code.find(case.implementation)
         if code.manifest.kind == FIRMWARE:
             return firmware_machine(code.folder, code.name, code.manifest.command[1])
         return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT, code.manifest.architecture)
 
-    def program(self, _case: Case) -> Sequence[str]:
+    def program(self, _case: "Case") -> Sequence[str]:
         """What starts the code: its order is a file."""
         return ("/bin/fetch",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise exec`: a prefix that any build system can put before a program of Linux for Arm."""
+"""`worldwise exec`: a prefix that any build system can put before a program of Linux for Arm, or firmware."""
 
 import os
 import stat
@@ -9,13 +9,15 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import outgoing, paths
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS
 
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"
 _MOST_INPUT = 256 * 2**20
+# Seconds for which what was hashed is not hashed again.
+_RECENT = 600
 
 
 @click.command(cls=Command, name="exec", context_settings={"allow_interspersed_args": False})
@@ -53,6 +55,15 @@ _MOST_INPUT = 256 * 2**20
     metavar="NAME",
     help="Give it the shared libraries of a package of the lab; can be given again.",
 )
+@click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
+@click.option(
+    "--silence",
+    type=click.IntRange(1),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop it after so long: a program of Linux from its start, firmware from what it wrote last.",
+)
 def exec_command(
     program: Path,
     arguments: tuple[str, ...],
@@ -62,33 +73,45 @@ def exec_command(
     files: tuple[Path, ...],
     libraries: tuple[Path, ...],
     packages: tuple[str, ...],
+    machine: str | None,
+    silence: int,
 ) -> int:
-    """Run a PROGRAM of Linux for Arm on the measured machine, count it, and end as it ended.
+    """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine, count it, and end as it ended.
 
-    Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. What was
-    counted is added to a file, and told in one line on standard error.
+    Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. Firmware
+    has its first UART and semihosting as standard output, and ends by semihosting. What was counted is added to a
+    file, and told in one line on standard error.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
       CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='worldwise exec --' cargo test
       cmake -DCMAKE_CROSSCOMPILING_EMULATOR='worldwise;exec;--' ..
+      worldwise exec --machine mps2-an386 -- app.elf
     """
-    from worldwise.cli.progress import Notes
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
+    from worldwise.lab.recent import Recent
     from worldwise.machine.emulator import Emulator
-    from worldwise.run.code.executing import append, execute
+    from worldwise.run.code.executing import append, execute, execute_firmware
     from worldwise.run.code.order import Wanted
 
-    notes = Notes()
-    lab = open_lab(notes.console)
+    if machine and (libraries or packages):
+        raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")
+    # A suite of tests starts it again and again.
+    lab = open_lab()
+    lab.recent = Recent(lab.cache, _RECENT)
     lab.ensure()
-    lab.require_entry()
-    note = (lambda _: None) if quiet else notes.note
+    paths.require_writable(lab.cache)
+    note = (lambda _: None) if quiet else (lambda text: outgoing.echo(text, err=True))
+    images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
-        standard = None if no_input else _input(Path(temporary) / "input")
-        wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, application=None)
-        done = execute(wanted, ImageStore(lab, note), Emulator(lab, note))
+        if machine:
+            done = execute_firmware(program, machine, arguments, files, images, emulator)
+        else:
+            standard = None if no_input else _input(Path(temporary) / "input")
+            wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, application=None)
+            done = execute(wanted, images, emulator)
+    lab.recent.save()
     sys.stdout.flush()
     sys.stdout.buffer.write(done.output)
     sys.stdout.buffer.flush()

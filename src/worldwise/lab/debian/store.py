@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
 from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
@@ -22,8 +20,12 @@ from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, no_mirror
 from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
-from worldwise.lab.debian.sources import Source, bring_one, kinds, sources
 from worldwise.lab.shared import Shared
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from worldwise.lab.debian.sources import Source
 
 RELOCK = (
     "or run `worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
@@ -40,7 +42,7 @@ class _Failure:
     """Why a source did not give a file: in a word, and in its own words."""
 
     kind: str
-    source: Source
+    source: "Source"
     message: str
 
 
@@ -50,7 +52,7 @@ class Store:
 
     directory: Path
     suite: str
-    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
 
     def path(self, file: File) -> Path:
         """Where the file is, or would be."""
@@ -70,6 +72,8 @@ class Store:
             return path
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
+            from worldwise.lab.debian.sources import bring_one, kinds
+
             for source in second_sources() if "second" in kinds() else ():
                 bring_one(source, CRATES, sha256, partial, MOST_CRATE, self._tell)
                 if partial.exists() and file_sha256(partial) == sha256:
@@ -167,6 +171,8 @@ class Store:
             files = f"{len(wanted)} {'file' if len(wanted) == 1 else 'files'}"
             text = f"worldwise: downloading {purpose}: {files}, {space_text(total)}"
             self.console.print(text, soft_wrap=True, highlight=False)
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -185,6 +191,8 @@ class Store:
                 running = sum(_size_now(path) for path in partial.iterdir())
                 progress.update(task, completed=min(total, done + running))
 
+            from worldwise.lab.debian.sources import sources
+
             for source in sources(self.suite, self._tell):
                 found = self._from_source(source, remaining, partial, advance)
                 for item, failure in found.items():
@@ -195,7 +203,7 @@ class Store:
         raise _download_error({item: failures[item] for item in remaining})
 
     def _from_source(
-        self, source: Source, wanted: list[Wanted], partial: Path, advance: Callable[[], None]
+        self, source: "Source", wanted: list[Wanted], partial: Path, advance: Callable[[], None]
     ) -> dict[Wanted, _Failure]:
         batches = [wanted[start : start + source.batch] for start in range(0, len(wanted), source.batch)]
         failures: dict[Wanted, _Failure] = {}
@@ -214,7 +222,7 @@ class Store:
                 raise
         return failures
 
-    def _batch(self, source: Source, wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
+    def _batch(self, source: "Source", wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
         failures = {item: _Failure(_kind(why), source, why) for item, why in source.fetch(wanted, partial).items()}
         for item in wanted:
             path = partial / item.file.sha256
@@ -269,6 +277,8 @@ def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
     if len(failures) > 20:
         lines.append(f"... and {len(failures) - 20} more")
     tried = {one.source.kind for each in failures.values() for one in each}
+    from worldwise.lab.debian.sources import kinds
+
     if "snapshots" in kinds() and "snapshots" not in tried:
         lines.append(f"no archive of snapshots is known here: apt 3 knows Debian's, {SNAPSHOTS_VARIABLE} names one")
     details = "\n".join(lines)

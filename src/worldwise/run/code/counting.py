@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import shutil
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +39,7 @@ from worldwise.records.models import CLOCK, Failure
 from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
+from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets import own_armv7
 from worldwise.targets.own_code import is_armv7, linux_of, tee_base
@@ -47,42 +47,12 @@ from worldwise.targets.own_code import is_armv7, linux_of, tee_base
 if TYPE_CHECKING:
     from worldwise.run.code.firmware import FirmwareCounter
 
-# What the machine leaves besides what every machine does.
-LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
+MAPS, VDSO = "maps", "vdso"
 # Of what a program printed, in an error.
 _MOST_SHOWN, _MOST_SHOWN_LINES = 1500, 12
-_MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
-_LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
+_MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**22, 2**16, 2**16
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
-
-
-@dataclass(frozen=True)
-class Life:
-    """One life of the program: the counter around it, its exit status (-1 if a signal ended it), the signal, and how
-    often the processor was idle meanwhile."""
-
-    begin: int
-    end: int
-    status: int
-    signal: int
-    idle: int
-
-    @property
-    def problem(self) -> str:
-        """Why it is none that can be measured, as it follows the program's name; empty if it can."""
-        if self.signal:
-            known = [one.name for one in signal.Signals if one == self.signal]
-            why = " (it wrote more than 64 MiB into a file)" if known == ["SIGXFSZ"] else ""
-            return f"was ended by the signal {known[0] if known else self.signal}{why}"
-        if self.status == 127:
-            return "could not be started, or ended with status 127"
-        if self.idle:
-            return (
-                f"let the processor idle {self.idle} times: it sleeps or waits, and the counter, virtual time, "
-                "goes on then without instructions"
-            )
-        return ""
 
 
 @dataclass(frozen=True)
@@ -148,15 +118,6 @@ def printed_end(output: bytes) -> str:
     return "\n".join(
         ["the end of what it printed:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"]
     )
-
-
-def lives_of(directory: Path) -> list[Life]:
-    """How the lives of the program went, as the machine said. Raises WorldwiseError."""
-    text = files.read_bytes(directory / LAUNCHED, _MOST_LAUNCHED, directory).decode("ascii", "replace")
-    found = [_LIFE.fullmatch(line) for line in text.splitlines()]
-    if not found or None in found:
-        raise WorldwiseError(f"{directory / LAUNCHED}: the machine did not say how the program ended")
-    return [Life(*map(int, match.groups())) for match in found if match]
 
 
 def _run(

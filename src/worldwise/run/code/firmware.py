@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
@@ -28,7 +27,8 @@ from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
-from worldwise.run.code.counting import Counted, Life, calls_of, printed_end
+from worldwise.run.code.counting import Counted, calls_of, printed_end
+from worldwise.run.code.lives import Life
 from worldwise.run.code.naming import (
     Function,
     as_functions,
@@ -39,15 +39,13 @@ from worldwise.run.code.naming import (
     matches,
     nearest_words,
 )
-from worldwise.run.code.order import check_glob
+from worldwise.run.code.order import NO_RECORDS, check_glob, check_machine, read_firmware
 from worldwise.run.code.prepare import MAIN, Ready, case_names
 from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
-from worldwise.targets.own_code import M_MACHINES, firmware_machine
+from worldwise.targets.own_code import firmware_machine
 
-_MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
+_MOST_OUTPUT = 2**16
 _MOST_REGIONS, _MOST_CLOSE = 500, 6
-# What a record stands for that a machine of Linux writes: this one writes none.
-_END = '{"type":"end","status":0,"idle":0}\n'
 
 
 @dataclass(frozen=True)
@@ -75,11 +73,10 @@ def prepare_firmware(
     wanted: WantedFirmware, images: ImageStore, emulator: Emulator, notify: Callable[[str], None], fresh: bool = False
 ) -> Ready:
     """Run the firmware and find its regions. Raises WorldwiseError."""
-    if wanted.machine not in M_MACHINES:
-        raise choice_error("--machine", wanted.machine, [f"{name} ({what})" for name, what in M_MACHINES.items()])
+    check_machine(wanted.machine)
     for pattern in (*wanted.regions, *([wanted.until] if wanted.until else [])):
         check_glob(pattern)
-    content = _read(wanted.elf)
+    content = read_firmware(wanted.elf, "--firmware ")
     marks = marks_of({wanted.elf.name: (content, 0)})
     marks = [one for one in marks if not wanted.regions or matches(one.name, wanted.regions)]
     chosen, until = _chosen(wanted, content, marks, demangler(images.lab))
@@ -110,20 +107,6 @@ def prepare_firmware(
         )
         code = own_code.keep(work, manifest, store, wanted.elf)
     return Ready(code, counted, unentered)
-
-
-def _read(elf: Path) -> bytes:
-    try:
-        content = files.read_bytes(elf.resolve(), _MOST_ELF)
-    except OSError as error:
-        raise WorldwiseError(f"--firmware {elf}: cannot be read: {error.strerror}.") from None
-    kind, processor, *_ = ask(content, ("program",), what=f"--firmware {elf}")[0]
-    if (kind, processor) != ("ET_EXEC", "EM_ARM"):
-        raise WorldwiseError(
-            f"--firmware {elf}: is no linked program for 32-bit Arm: {kind}, {processor}.",
-            "link it with arm-none-eabi-gcc (worldwise lab enter has it); a .bin or .hex file has no symbols",
-        )
-    return content
 
 
 def _chosen(
@@ -227,7 +210,7 @@ class FirmwareCounter:
     def _run(self, machine: Machine, plugin: FlatPlugin, directory: Path) -> Path:
         directory.mkdir()
         # No program of ours runs there and says how it ended.
-        (directory / RECORDS).write_text(_END, encoding="ascii")
+        (directory / RECORDS).write_text(NO_RECORDS, encoding="ascii")
         self.notify(f"starting {machine.name}")
         ended = self.emulator.run(machine, (), directory, plugin=plugin)
         (directory / RECORDS).unlink(missing_ok=True)

@@ -11,26 +11,34 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from worldwise.base import files
+from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
 from worldwise.machine.elfasking import ask
-from worldwise.run.code.application import Application
 from worldwise.targets import own_armv7
 from worldwise.targets import own_code as machines
 from worldwise.targets.own_code import TA_ELF, TA_UUID
+
+if TYPE_CHECKING:
+    from worldwise.run.code.application import Application
 
 # Where the program lies, and is started, on the measured machine; and where the loader looks for libraries.
 ROOM, LIBRARY_ROOM = "work", "lib"
 _LOADERS = {ARMV8: "ld-linux-aarch64.so.1", ARMV7: "ld-linux-armhf.so.3"}
 _PROCESSORS = {"EM_AARCH64": ARMV8, "EM_ARM": ARMV7}
 DEFAULT_LIVES, MOST_LIVES = 5, 100
-_MOST_BYTES = 256 * 2**20
+_MOST_BYTES, _MOST_FIRMWARE = 256 * 2**20, 64 * 2**20
 _MOST_FILES, _MOST_ARGUMENTS, _MOST_ORDER = 200, 200, 60_000
+# What a record stands for that a machine of Linux writes: firmware writes none.
+NO_RECORDS = '{"type":"end","status":0,"idle":0}\n'
+# A static program of Linux for 32-bit Arm lies from there on, and below what firmware has.
+LINUX_AT = range(0x10000, 0x800_0000)
+_EXECUTABLE = 1
 # Of the loader's default search, and of the files of packages.
 _MOST_LIBRARIES = 500
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
@@ -66,7 +74,7 @@ class Wanted:
     files: tuple[Path, ...] = ()
     input: Path | None = None
     name: str = ""
-    application: Application | None = None
+    application: "Application | None" = None
 
     @property
     def kind(self) -> Literal["program", "ta"]:
@@ -121,6 +129,38 @@ def check_glob(pattern: str) -> None:
         )
 
 
+def check_machine(machine: str) -> None:
+    """Raise WorldwiseError, which lists all, for what is no machine that firmware can start on."""
+    if machine not in machines.M_MACHINES:
+        raise choice_error("--machine", machine, [f"{name} ({what})" for name, what in machines.M_MACHINES.items()])
+
+
+def require_linux(content: bytes, program: Path) -> None:
+    """Raise WorldwiseError for firmware where a program of Linux for 32-bit Arm is meant."""
+    (kind, _, _, loader, *_), segments = ask(content, ("program",), ("segments",), what=f"{program}")
+    least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+    if not loader and least not in LINUX_AT and kind == "ET_EXEC":
+        raise WorldwiseError(
+            f"{program} has its code at {least:#x}, where firmware has it, and no program of Linux.",
+            "name the machine of QEMU that it starts on: --machine mps2-an386",
+        )
+
+
+def read_firmware(elf: Path, option: str = "") -> bytes:
+    """The content of firmware's ELF file. Raises WorldwiseError, with `option` before its name, if it is none."""
+    try:
+        content = files.read_bytes(elf.resolve(), _MOST_FIRMWARE)
+    except OSError as error:
+        raise WorldwiseError(f"{option}{elf}: cannot be read: {error.strerror}.") from None
+    kind, processor, *_ = ask(content, ("program",), what=f"{option}{elf}")[0]
+    if (kind, processor) != ("ET_EXEC", "EM_ARM"):
+        raise WorldwiseError(
+            f"{option}{elf}: is no linked program for 32-bit Arm: {kind}, {processor}.",
+            "link it with arm-none-eabi-gcc (worldwise lab enter has it); a .bin or .hex file has no symbols",
+        )
+    return content
+
+
 def check_package(package: str, lab: Lab) -> None:
     """Raise WorldwiseError for a package that the lab does not have for the measured machines."""
     there = sorted(one.name for one in lab.lock.target if one.architecture == "arm64")
@@ -137,7 +177,7 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     Raises WorldwiseError for a file that is missing, is no program of this machine, or needs a library that nobody has.
     """
     option = wanted.option
-    program = wanted.application.client if wanted.application else _read(wanted.program, option)
+    program = wanted.application.client if wanted.application else read_given(wanted.program, option)
     kind, processor, _, loader, _, folders = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
     architecture = _PROCESSORS.get(processor, "")
     if not architecture or kind not in ("ET_EXEC", "ET_DYN") or (wanted.application and architecture != ARMV8):
@@ -164,10 +204,10 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         (work / TA_ELF).write_bytes(wanted.application.elf)
         (work / TA_UUID).write_text(wanted.application.uuid, encoding="ascii")
     for path in wanted.files:
-        _add(content, f"{ROOM}/{path.name}", _read(path, "--file"), path)
+        _add(content, f"{ROOM}/{path.name}", read_given(path, "--file"), path)
     if wanted.input:
-        content["input"] = _read(wanted.input, "--input")
-    given = {path.name: _read(path, "--library") for path in wanted.libraries}
+        content["input"] = read_given(wanted.input, "--input")
+    given = {path.name: read_given(path, "--library") for path in wanted.libraries}
     if loader:
         room = next(filter(None, map(_room_of, folders)), LIBRARY_ROOM)
         content |= _libraries(program, wanted, given, images, loader, room, architecture)
@@ -208,7 +248,8 @@ def _add(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
     content[name] = data
 
 
-def _read(path: Path, option: str) -> bytes:
+def read_given(path: Path, option: str) -> bytes:
+    """The content of a file that a user named. Raises WorldwiseError, with the option that named it."""
     problem = files.name_problem(path.name)
     if problem:
         raise WorldwiseError(f"{option}: {problem}.", "rename it")
