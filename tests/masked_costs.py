@@ -32,7 +32,7 @@ from worldwise.targets.known import EMULATED
 
 CASES = ("optee/mbedtls-nist-O2/empty-invoke", "optee/mbedtls-nist-O2/ta-load", "optee/mbedtls-nist-O2/attestdiv")
 # Of each case: enough for some seconds.
-SAMPLES = {"empty-invoke": 5000, "ta-load": 25, "attestdiv": 15}
+SAMPLES = {"empty-invoke": 2500, "ta-load": 15, "attestdiv": 10}
 PAIRS = 7
 
 
