@@ -30,7 +30,7 @@ if [[ $(head -c 2 "$image" | od -An -tx1) == " 1f 8b" ]]; then
 	gzip -d image.gz
 	image=image
 fi
-[[ $(tail -c +57 "$image" | head -c 4) == ARMd ]] ||
+[[ $(tail -c +57 "$image" | head -c 4 | tr -d '\0') == ARMd ]] ||
 	fail "${images[0]#package/} is no image of an arm64 kernel (\`Image\`, or that packed by gzip)"
 cp "$image" /out/Image
 
