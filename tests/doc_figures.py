@@ -89,8 +89,10 @@ def _keep(run: Run, record: str = "") -> None:
             "measured. The pages' figures are of whole runs.",
             f"`worldwise run --resume {run.id}` measures the rest",
         )
-    times: Times = first_times(run, reading, Notes()) if leading(reading) else {}
-    if leading(reading) and not times:
+    # No page shows the screen of a run on a stack, which alone has these times.
+    wants_times = bool(leading(reading)) and not reading.run.stack
+    times: Times = first_times(run, reading, Notes()) if wants_times else {}
+    if wants_times and not times:
         raise WorldwiseError(f"run {run.id}: its screen's times cannot be predicted", "the notes above say why")
     doc_records.RUNS.mkdir(parents=True, exist_ok=True)
     path = doc_records.RUNS / f"{record or reading.run.suite}.json"
@@ -114,17 +116,27 @@ def measure(suites: tuple[str, ...], fresh: bool) -> None:
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-def outputs(names: tuple[str, ...]) -> None:
-    """Run the commands of docs/figures/blocks.toml whose outputs are kept, or those of these names, and keep them."""
+@click.option("--run", "runs", multiple=True, metavar="RUN_X=ID", help="Which run a command means by RUN_X.")
+def outputs(names: tuple[str, ...], runs: tuple[str, ...]) -> None:
+    """Run the commands of docs/figures/blocks.toml whose outputs are kept, or those of these names, and keep them.
+
+    A command with RUN_X is of a run that the repository cannot make again; without `--run` it is left out.
+    """
     known = doc_records.commands()
     unknown = [name for name in names if name not in known]
     if unknown:
         raise WorldwiseError(f"no output is called {', '.join(unknown)}", f"there are: {', '.join(known)}")
+    given = dict(one.split("=", 1) for one in runs if "=" in one)
     revision = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=doc_pages.ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
     for name in names or known:
-        command = shlex.split(known[name])
+        command = [given.get(word, word) for word in shlex.split(known[name])]
+        if left := [word for word in command if word.startswith("RUN_")]:
+            if names:
+                raise WorldwiseError(f"{name}: `{known[name]}` is of runs of yours", f"say which: --run {left[0]}=ID")
+            click.echo(f"{name}: left as it is; it is of the runs {', '.join(left)}")
+            continue
         done = subprocess.run(command, cwd=doc_pages.ROOT, check=False, stdout=subprocess.PIPE, text=True)
         # `predict --budget` ends with 1 where something does not fit.
         if done.returncode not in ({0, 3} if "--budget" in command else {0}):

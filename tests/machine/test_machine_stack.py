@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A suite on the user's own stack: the same OP-TEE as a variant of the catalogue with the same setting, to the byte."""
 
+import io
 import json
+import shutil
+import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.stacks import copies, stack
 from worldwise.targets import optee_images
+from worldwise.targets.guest import KERNEL_PACKAGE
 
 # Few of OP-TEE's files read it, so little is compiled.
 SETTING = "CFG_CORE_WORKAROUND_SPECTRE_BP_SEC"
@@ -75,3 +80,75 @@ def test_a_patch_that_does_not_apply_is_named(lab: Lab, tmp_path: Path) -> None:
     refused = Tool(tmp_path).run("stack", "check", str(file))
     assert refused.returncode
     assert "my-stack.toml: the patch odd.patch does not apply" in refused.stderr
+
+
+def package(file: Path, content: Mapping[str, bytes]) -> None:
+    """A Debian package with these files, by their paths."""
+    members = {"debian-binary": b"2.0\n", "control.tar": archive({"./control": b""}), "data.tar": archive(content)}
+    with file.open("wb") as made:
+        made.write(b"!<arch>\n")
+        for name, data in members.items():
+            made.write(f"{name:16}{0:<12}{0:<6}{0:<6}{'100644':8}{len(data):<10}`\n".encode())
+            made.write(data + b"\n" * (len(data) % 2))
+
+
+def archive(content: Mapping[str, bytes]) -> bytes:
+    """An archive of these files."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name, data in content.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+IMAGE = {"./boot/vmlinuz-6.1": b"\0" * 56 + b"ARMd"}
+MODULES = "./lib/modules/6.1/kernel/drivers/tee"
+TEE = {f"{MODULES}/tee.ko": b"\0depends=\0"}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({}, "linux.package: it has 0 files boot/vmlinuz-*"),
+        ({"./boot/vmlinuz-6.1": b"\0" * 80}, "boot/vmlinuz-6.1 is no image of an arm64 kernel"),
+        (IMAGE, "the kernel has no module drivers/tee/tee.ko; one with CONFIG_TEE=m and CONFIG_OPTEE=m"),
+        (IMAGE | TEE, "the kernel has no module drivers/tee/optee/optee.ko"),
+        (
+            IMAGE | {"./lib/modules/6.1/modules.builtin": b"kernel/drivers/tee/tee.ko\n"},
+            "the kernel has drivers/tee/tee built in, and the machine loads it as a module: configure it as =m",
+        ),
+        (
+            IMAGE | TEE | {f"{MODULES}/optee/optee.ko": b"\0depends=tee,arm-ffa\0"},
+            "its module optee needs the module arm_ffa, which the machine does not load: configure that as =y",
+        ),
+    ],
+)
+def test_a_kernel_without_a_tee_is_refused(content: Mapping[str, bytes], words: str, lab: Lab, tmp_path: Path) -> None:
+    """If this fails, whoever names a kernel without OP-TEE's driver waits three minutes for a machine that hangs."""
+    del lab
+    package(tmp_path / "linux.deb", content)
+    file = tmp_path / "my-stack.toml"
+    file.write_text('[linux]\npackage = "linux.deb"\n')
+    refused = Tool(tmp_path).run("stack", "check", str(file))
+    assert refused.returncode
+    assert f"my-stack.toml: linux.package: {words.removeprefix('linux.package: ')}" in refused.stderr
+
+
+@pytest.mark.timeout(600)
+def test_the_labs_kernel_as_a_package_of_ones_own_gives_the_same_digits(lab: Lab, tmp_path: Path) -> None:
+    """If this fails, a kernel of one's own is not what its package has."""
+    shutil.copy(lab.package_file(KERNEL_PACKAGE, "arm64"), tmp_path / "linux.deb")
+    file = tmp_path / "my-stack.toml"
+    file.write_text('[linux]\npackage = "linux.deb"\n')
+    tool = Tool(tmp_path)
+    words = ("attestation", "--variant", "mbedtls-nist-O2", "--operation", "empty-invoke", "--samples", "3")
+    for more in ((), ("--stack", str(file))):
+        done = tool.run("run", *words, *more, timeout=500)
+        assert done.returncode == 0, done.stderr
+    runs = [path.name for path in sorted((tmp_path / "runs").iterdir()) if (path / "run.json").exists()]
+    compared = tool.run("compare", *runs, "--allow", "stack", "--format", "json")
+    assert compared.returncode == 0, compared.stderr
+    assert [row["difference"] for row in json.loads(compared.stdout)["rows"]] == [0]

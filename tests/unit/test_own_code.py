@@ -293,6 +293,7 @@ def test_the_elf_file_in_a_ta_is_found(tmp_path: Path) -> None:
         (signed(2), "is encrypted"),
         (signed()[:-1], "cut off"),
         (signed(content=b"no elf"), "no ELF file"),
+        (signed(content=b"\x7fELF\x01rest"), "is a TA of 32 bits"),
     ],
 )
 def test_what_is_no_ta_is_refused(content: bytes, said: str, tmp_path: Path) -> None:

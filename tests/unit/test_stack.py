@@ -33,6 +33,7 @@ from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
 from worldwise.targets.architecture import QUIET
+from worldwise.targets.guest import kernel, kernel_net
 from worldwise.targets.inputs import boot_words, linux_words
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
@@ -64,6 +65,26 @@ def brought(folder: Path, text: str) -> BroughtStack:
         ('[optee]\npatches = ["my-stack.toml"]\n', "is no unified diff"),
         ('[optee]\nsource = "none"\n', "optee.source: there is no folder "),
         ('[optee]\nsource = "."\n', "is no source of OP-TEE OS: it has no folder core/arch/arm"),
+        (
+            '[optee]\nplatform = "vexpress-qemu_virt"\n',
+            "my-stack.toml:2: optee.platform: vexpress-qemu_virt is OP-TEE for",
+        ),
+        ('[optee]\nplatform = "imx-mx8mqevk"\n', "which OP-TEE calls 'vexpress-qemu_armv8a'; leave the line out"),
+        (
+            '[optee]\ncompiler = "clang"\n',
+            "my-stack.toml:2: optee.compiler: the lab has no compiler 'clang' for OP-TEE",
+        ),
+        ('[optee]\ncompiler = "gcc"\n', "it changes nothing"),
+        ('[optee.settings]\nPLATFORM = "stm"\n', "PLATFORM cannot be set: it is a line of its own: [optee] platform"),
+        ('[optee.settings]\nCOMPILER = "clang"\n', "COMPILER cannot be set: it is a line of its own: [optee] compiler"),
+        ('[optee.settings]\nCFG_USER_TA_TARGETS = "ta_arm32"\n', "build the TA for ta_arm64, and measure that"),
+        ('[optee.settings]\nCFG_CORE_SEL1_SPMC = "y"\n', "which Debian's cloud kernel does not"),
+        ('[tf-a.settings]\nSPMC_AT_EL3 = "1"\n', "a secure partition manager needs a Linux that speaks FF-A"),
+        ('[linux]\nsource = "linux"\n', "linux: 'source' is no key of a kernel: no kernel is compiled here."),
+        ('[linux]\nconfig = ".config"\n', "`make bindeb-pkg` with it makes a package"),
+        ('[linux]\nversion = "6.1.0-50"\n', "`apt-get download linux-image-VERSION-cloud-arm64:arm64` fetches one"),
+        ('[linux]\npackage = "none.deb"\n', "none.deb cannot be read: No such file or directory"),
+        ('[linux]\npackage = "my-stack.toml"\n', "my-stack.toml is no Debian package"),
         ("optee = [", "my-stack.toml:1: not valid TOML"),
     ],
 )
@@ -131,6 +152,23 @@ def test_another_source_is_compiled_whole(tmp_path: Path) -> None:
         assert "objects" not in objects.needs
         assert objects.needs["source"].script == "optee-patched.sh"
         assert objects.needs["source"].needs["source"].script == "optee-source.sh"
+
+
+def test_another_kernel_is_of_its_package(tmp_path: Path) -> None:
+    """If this fails, a stack with a kernel of its own is measured on the lab's, or another stack on that."""
+    (tmp_path / "linux-image-6.1.deb").write_bytes(b"!<arch>\ndebian-binary   1")
+    made = brought(tmp_path, '[linux]\npackage = "linux-image-6.1.deb"\n')
+    assert sorted(made.files) == ["linux-image.deb", "stack.toml"]
+    assert stack.words(made.stack) == ("Linux of linux-image-6.1.deb",)
+    with stack.used(made):
+        for recipe, module in ((kernel(), "optee.ko"), (kernel_net(), "virtio_net.ko")):
+            assert recipe.script == "linux-own.sh"
+            assert recipe.trees == {"linux-image.deb": made.folder / "linux-image.deb"}
+            assert module in recipe.outputs
+            assert not recipe.packages
+    assert kernel().script == "linux.sh"
+    with stack.used(brought(tmp_path, DEBUG)):
+        assert (kernel().script, kernel_net().script) == ("linux.sh", "linux-net.sh")
 
 
 def core(folder: Path, conf: str) -> Path:

@@ -5,12 +5,19 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe
+from worldwise.libraries.stacks import stack
 
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
+# What the machine loads of a kernel, each after those that it needs.
+TEE_MODULES = ("drivers/tee/tee", "drivers/tee/optee/optee")
+NET_MODULES = ("net/core/failover", "drivers/net/net_failover", "drivers/net/virtio_net")
 
 
 def kernel() -> Recipe:
-    """Debian's arm64 cloud kernel and its TEE modules."""
+    """Debian's arm64 cloud kernel and its TEE modules; a stack may have another kernel."""
+    used = stack.current()
+    if used and used.kernel:
+        return _own_kernel("linux-own", used.kernel, ("Image", "tee.ko", "optee.ko"), TEE_MODULES)
     return Recipe(
         name="linux",
         script="linux.sh",
@@ -21,11 +28,25 @@ def kernel() -> Recipe:
 
 def kernel_net() -> Recipe:
     """The kernel's modules for an emulated network card."""
+    outputs = ("failover.ko", "net_failover.ko", "virtio_net.ko")
+    used = stack.current()
+    if used and used.kernel:
+        return _own_kernel("linux-net-own", used.kernel, outputs, NET_MODULES)
     return Recipe(
         name="linux-net",
         script="linux-net.sh",
-        outputs=("failover.ko", "net_failover.ko", "virtio_net.ko"),
+        outputs=outputs,
         packages=(KERNEL_PACKAGE,),
+    )
+
+
+def _own_kernel(name: str, package: Path, outputs: tuple[str, ...], modules: tuple[str, ...]) -> Recipe:
+    return Recipe(
+        name=name,
+        script="linux-own.sh",
+        outputs=outputs,
+        trees={"linux-image.deb": package},
+        settings={"MODULES": " ".join(modules)},
     )
 
 

@@ -116,7 +116,8 @@ def require_understood(used: stack.BroughtStack, images: ImageStore) -> None:
     require_known(used, "optee.settings", used.stack.optee.settings, images.get(optee_names()).file("names"))
     if used.stack.firmware.settings:
         require_known(used, "tf-a.settings", used.stack.firmware.settings, images.get(firmware_names()).file("names"))
-    if used.stack.linux.words:
+    if used.kernel or used.stack.linux.words:
+        # A kernel without what the machine loads is not built.
         require_words(used, images.get(kernel()).file("Image"))
 
 

@@ -9,9 +9,12 @@ from worldwise.base import files, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_folder import copy_folder
 from worldwise.libraries.stacks import provenance
-from worldwise.libraries.stacks.stack import MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
+from worldwise.libraries.stacks.stack import KERNEL, MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
 
 _MOST_PATCH = 4 * 2**20
+_MOST_KERNEL = 200 * 2**20
+# How a Debian package begins.
+_PACKAGE = b"!<arch>\ndebian-binary"
 
 
 def kept(digest: str | None, store: Path) -> BroughtStack | None:
@@ -47,6 +50,8 @@ def bring(file: Path, store: Path) -> BroughtStack:
             (folder / PATCHES).mkdir()
         for number, name in enumerate(stack.optee.patches, 1):
             _copy_patch(file, name, folder / PATCHES / f"{number:04}-{_plain(Path(name).name)}")
+        if stack.linux.package:
+            _copy_kernel(file, stack.linux.package, folder / KERNEL)
         revision = ""
         if stack.optee.source:
             source = file.parent / stack.optee.source
@@ -85,6 +90,24 @@ def _copy_patch(file: Path, name: str, target: Path) -> None:
             "`git format-patch` and `git diff` write such files",
         )
     target.write_bytes(content)
+
+
+def _copy_kernel(file: Path, name: str, target: Path) -> None:
+    path = file.parent / name
+    try:
+        files.copy(path, target, _MOST_KERNEL)
+    except OSError as error:
+        raise WorldwiseError(
+            f"{file}: linux.package: {path} cannot be read: {error.strerror}",
+            "a package's path is relative to this file; without the line, Linux is the lab's",
+        ) from error
+    with target.open("rb") as copied:
+        if copied.read(len(_PACKAGE)) != _PACKAGE:
+            raise WorldwiseError(
+                f"{file}: linux.package: {path} is no Debian package",
+                "`apt-get download linux-image-VERSION-cloud-arm64:arm64` fetches one, `make bindeb-pkg` in a kernel's "
+                "folder makes one",
+            )
 
 
 def load(folder: Path) -> BroughtStack:

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from worldwise.base import files, toml_model
 from worldwise.base.disk import listing_digest
-from worldwise.libraries.stacks import provenance
+from worldwise.libraries.stacks import provenance, refused
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
 MANIFEST = "stack.toml"
-PATCHES, TREE = "patches", "tree"
+PATCHES, TREE, KERNEL = "patches", "tree", "linux-image.deb"
 _API, _MOST_HEADER = "lib/libutee/include/tee_internal_api.h", 2**20
 # Of a setting's value nothing may end a word of a shell or of make.
 _VALUE = r"^[A-Za-z0-9_.,:/+-]{0,200}$"
@@ -29,33 +29,24 @@ _OpteeName = Annotated[str, Field(pattern=r"^CFG_[A-Za-z0-9_]{1,80}$")]
 _FirmwareName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,80}$")]
 _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(=[A-Za-z0-9_.,:/+-]*)?$", max_length=200)]
 _Patch = Annotated[str, Field(min_length=1, max_length=1000)]
-# What worldwise itself decides: another value would measure something else than what it says.
-_OURS = {
-    "CFG_ARM64_core": "the machine's core is 64-bit",
-    "CFG_USER_TA_TARGETS": "the measured TAs are 64-bit",
-    "CFG_ARM_GICV3": "the machine has this interrupt controller",
-    "CFG_CORE_ASLR": "addresses are named after the run",
-    "CFG_TA_ASLR": "addresses are named after the run",
-    "CFG_CRYPTOLIB_NAME": "a variant's name says which library it has",
-    "CFG_CRYPTOLIB_DIR": "a variant's name says which library it has",
-    "CFG_CC_OPT_LEVEL": "a variant's name says its optimisation level",
-    "CFG_WORLDWISE_EL0_COUNTER": "the bench counts by it",
-    "CFG_WORLDWISE_COUNTER_PTA": "the bench counts by it",
-    "CFG_WORLDWISE_SEED": "inputs are given by it",
-    "SPD": "[optee] is what runs in the secure world",
-    "PLAT": "the machine is QEMU's virt",
-    "CROSS_COMPILE": "the compiler is the lab's",
-}
-# Words of Linux's command line that hold the machine still.
-_OUR_WORDS = ("console", "nokaslr", "norandmaps", "initrd", "randomize_kstack_offset", "iomem", "init", "rdinit")
 
 
 class Optee(toml_model.StrictModel):
-    """`[optee]`: a folder with another source, patches in order, and make settings."""
+    """`[optee]`: a folder with another source, patches in order, and make settings.
 
+    `platform` and `compiler` can have the lab's value alone: whoever names another reads what can be done.
+    """
+
+    platform: str = refused.PLATFORM
+    compiler: str = refused.COMPILER
     source: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     patches: Annotated[list[_Patch], Field(max_length=100)] = Field(default_factory=list)
     settings: dict[_OpteeName, _Value] = Field(default_factory=dict)
+
+    # Before the names are checked: what these ask for has a better answer than the form of a name.
+    _settings = field_validator("settings", mode="before")(refused.require_settings)
+    _platform = field_validator("platform")(refused.require_platform)
+    _compiler = field_validator("compiler")(refused.require_compiler)
 
 
 class Firmware(toml_model.StrictModel):
@@ -63,11 +54,17 @@ class Firmware(toml_model.StrictModel):
 
     settings: dict[_FirmwareName, _Value] = Field(default_factory=dict)
 
+    _settings = field_validator("settings", mode="before")(refused.require_firmware_settings)
+
 
 class Linux(toml_model.StrictModel):
-    """`[linux]`: more words of its command line."""
+    """`[linux]`: a kernel as a Debian package, and more words of its command line."""
 
+    package: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     words: list[_Word] = Field(default_factory=list)
+
+    _keys = model_validator(mode="before")(refused.require_kernel)
+    _words = field_validator("words")(refused.require_words)
 
 
 class Stack(toml_model.StrictModel):
@@ -78,16 +75,11 @@ class Stack(toml_model.StrictModel):
     linux: Linux = Linux()
 
     @model_validator(mode="after")
-    def _leaves_ours(self) -> "Stack":
-        for name in (*self.optee.settings, *self.firmware.settings):
-            if name in _OURS:
-                raise ValueError(f"{name} cannot be set: {_OURS[name]}")
-        for word in self.linux.words:
-            if (name := word.partition("=")[0]) in _OUR_WORDS:
-                raise ValueError(f"Linux's '{name}' cannot be set: it holds the machine still")
+    def _changes_something(self) -> "Stack":
         optee = self.optee
-        if not (optee.source or optee.patches or optee.settings or self.firmware.settings or self.linux.words):
-            raise ValueError("it changes nothing: it has no setting, patch, source or word")
+        linux = self.linux
+        if not any((optee.source, optee.patches, optee.settings, self.firmware.settings, linux.package, linux.words)):
+            raise ValueError("it changes nothing: it has no setting, patch, source, kernel or word")
         return self
 
 
@@ -97,7 +89,7 @@ class BroughtStack:
 
     Attributes:
         stack: what its file says.
-        folder: the copy: `stack.toml`, `patches` and `tree`.
+        folder: the copy: `stack.toml`, `patches`, `tree` and `linux-image.deb`.
         origin: its file as the user named it, for messages.
         text: the content of that.
         files: SHA-256 of each file of the copy, by its path there.
@@ -131,6 +123,11 @@ class BroughtStack:
     def tree(self) -> Path | None:
         """The folder of its OP-TEE; None if that is the lab's."""
         return self.folder / TREE if self.stack.optee.source else None
+
+    @property
+    def kernel(self) -> Path | None:
+        """The Debian package of its kernel; None if that is the lab's."""
+        return self.folder / KERNEL if self.stack.linux.package else None
 
     @property
     def is_old(self) -> bool:
@@ -178,5 +175,6 @@ def words(stack: Stack, revision: str = "") -> tuple[str, ...]:
         *(f"OP-TEE with {Path(patch).name}" for patch in optee.patches),
         *(f"OP-TEE {name}={value}" for name, value in optee.settings.items()),
         *(f"TF-A {name}={value}" for name, value in stack.firmware.settings.items()),
+        *((f"Linux of {Path(stack.linux.package).name}",) if stack.linux.package else ()),
         *(f"Linux {word}" for word in stack.linux.words),
     )

@@ -25,6 +25,8 @@ _HEAD = struct.Struct("<IIIIHH")
 _MAGIC, _PLAIN, _SIGNED, _ENCRYPTED = 0x4F545348, 0, 1, 2
 # A TA that the supplicant loads has its UUID and its version behind the signature.
 _BOOTSTRAP = 20
+# Where an ELF file says of how many bits it is.
+_ELF_CLASS, _ELF_OF_32_BITS = 4, b"\x01"
 _MOST_TA = 64 * 2**20
 _LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
 
@@ -167,4 +169,9 @@ def elf_of(signed: bytes, ta: Path) -> bytes:
     found = signed[at : at + size]
     if len(found) != size or not found.startswith(b"\x7fELF"):
         raise WorldwiseError(f"--ta {ta}: its content is cut off, or no ELF file.")
+    if found[_ELF_CLASS : _ELF_CLASS + 1] == _ELF_OF_32_BITS:
+        raise WorldwiseError(
+            f"--ta {ta}: is a TA of 32 bits, and the calls that are followed are of 64-bit code.",
+            "build it for ta_arm64: TA_DEV_KIT_DIR=.../export-ta_arm64, or --ta DIR, which builds it so",
+        )
     return found

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a stack cannot have, and what can be done instead. Each function is a check of the stack's file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PLATFORM = "vexpress-qemu_armv8a"
+COMPILER = "gcc"
+_LEAVE_OUT = "leave the line out"
+_TAS = (
+    "the measured TAs are of 64 bits: the bench's marks, and the calls that `explain` follows, are of 64-bit code; "
+    "build the TA for ta_arm64, and measure that"
+)
+# What worldwise itself decides: another value would measure something else than what it says.
+_OPTEE = {
+    "CFG_ARM64_core": "the machine's core is 64-bit",
+    "CFG_USER_TA_TARGETS": _TAS,
+    "CFG_ARM_GICV3": "the machine has this interrupt controller",
+    "CFG_CORE_ASLR": "addresses are named after the run",
+    "CFG_TA_ASLR": "addresses are named after the run",
+    "CFG_CRYPTOLIB_NAME": "a variant's name says which library it has",
+    "CFG_CRYPTOLIB_DIR": "a variant's name says which library it has",
+    "CFG_CC_OPT_LEVEL": "a variant's name says its optimisation level",
+    "CFG_WORLDWISE_EL0_COUNTER": "the bench counts by it",
+    "CFG_WORLDWISE_COUNTER_PTA": "the bench counts by it",
+    "CFG_WORLDWISE_SEED": "inputs are given by it",
+    "PLATFORM": "it is a line of its own: [optee] platform",
+    "PLATFORM_FLAVOR": "it is a line of its own: [optee] platform",
+    "COMPILER": "it is a line of its own: [optee] compiler",
+    "CROSS_COMPILE": "the compiler is the lab's",
+    "CROSS_COMPILE32": "the compiler is the lab's",
+    "CROSS_COMPILE64": "the compiler is the lab's",
+}
+_SPMC = (
+    "[optee] is what runs in the secure world, by TF-A's dispatcher opteed; a secure partition manager needs a Linux "
+    "that speaks FF-A (CONFIG_ARM_FFA_TRANSPORT), which Debian's cloud kernel does not, and the machine has no module "
+    "for it"
+)
+_FIRMWARE = {
+    "SPD": _SPMC,
+    "SPMC_AT_EL": _SPMC,
+    "SPMC_AT_EL3": _SPMC,
+    "SPMC_OPTEE": _SPMC,
+    "SPMD_SPM_AT_SEL2": _SPMC,
+    "PLAT": "the machine is QEMU's virt",
+    "CROSS_COMPILE": "the compiler is the lab's",
+}
+_OPTEE |= dict.fromkeys(("CFG_CORE_FFA", "CFG_CORE_SEL1_SPMC", "CFG_CORE_SEL2_SPMC", "CFG_CORE_EL3_SPMC"), _SPMC)
+# Words of Linux's command line that hold the machine still.
+_WORDS = ("console", "nokaslr", "norandmaps", "initrd", "randomize_kstack_offset", "iomem", "init", "rdinit")
+# What people write for another kernel, and what each can do.
+_KERNEL = {
+    "source": "no kernel is compiled here. `make bindeb-pkg` in its folder makes a package: "
+    "package = 'linux-image-....deb'",
+    "config": "no kernel is compiled here. `make bindeb-pkg` with it makes a package: package = 'linux-image-....deb'",
+    "version": "no kernel is fetched here. `apt-get download linux-image-VERSION-cloud-arm64:arm64` fetches one of "
+    "Debian's: package = 'linux-image-....deb'",
+}
+
+
+def _require(given: object, ours: Mapping[str, str]) -> Any:
+    for name in given if isinstance(given, Mapping) else ():
+        if name in ours:
+            raise ValueError(f"{name} cannot be set: {ours[name]}")
+    return given
+
+
+def require_settings(given: object) -> Any:
+    """Refuse settings of OP-TEE that worldwise decides. Raises ValueError."""
+    return _require(given, _OPTEE)
+
+
+def require_firmware_settings(given: object) -> Any:
+    """Refuse settings of TF-A that worldwise decides. Raises ValueError."""
+    return _require(given, _FIRMWARE)
+
+
+def require_words(words: Sequence[str]) -> Sequence[str]:
+    """Refuse words of Linux that would let the machine move. Raises ValueError."""
+    for word in words:
+        if (name := word.partition("=")[0]) in _WORDS:
+            raise ValueError(f"Linux's '{name}' cannot be set: it holds the machine still")
+    return words
+
+
+def require_kernel(given: object) -> Any:
+    """Refuse a kernel that is no package. Raises ValueError."""
+    for name in given if isinstance(given, Mapping) else ():
+        if name in _KERNEL:
+            raise ValueError(f"'{name}' is no key of a kernel: {_KERNEL[name]}")
+    return given
+
+
+def require_platform(name: str) -> str:
+    """Refuse a platform other than the machine's. Raises ValueError."""
+    if name == PLATFORM:
+        return name
+    if name == "vexpress-qemu_virt":
+        raise ValueError(
+            f"{name} is OP-TEE for Armv7, and the machine is of Armv8: its firmware, its TAs and the bench's marks are "
+            f"of 64 bits; {_LEAVE_OUT}, or write '{PLATFORM}'"
+        )
+    raise ValueError(
+        f"the machine is QEMU's virt, which OP-TEE calls '{PLATFORM}'; {_LEAVE_OUT}, and name the switches of your "
+        "board in [optee.settings], as its conf.mk has them"
+    )
+
+
+def require_compiler(name: str) -> str:
+    """Refuse a compiler that the lab does not have. Raises ValueError."""
+    if name == COMPILER:
+        return name
+    raise ValueError(
+        f"the lab has no compiler '{name}' for OP-TEE: its lock has GCC alone, and counts depend on the compiler; "
+        f"{_LEAVE_OUT}, or write '{COMPILER}'"
+    )
