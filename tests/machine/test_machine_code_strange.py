@@ -130,7 +130,9 @@ def test_a_ta_that_panics_is_told_with_its_functions(
     lab: Lab, images: ImageStore, tmp_path: Path, act: str, said: str
 ) -> None:
     """Its calls are measured all the same: that of command 7 once a start."""
-    source = own_codes.APPLICATION["ta/own_ta.c"].replace("return command == 7", f"if (command == 7) {act} return false")
+    source = own_codes.APPLICATION["ta/own_ta.c"].replace(
+        "return command == 7", f"if (command == 7) {act} return false"
+    )
     ta, client = own_codes.application(tmp_path, ta__own_ta_dot_c=source)
     found = application(ta, client, 0, images)
     ready = prepare(Wanted(Path(found.name), lives=2, application=found), images, Emulator(lab, note), note)
