@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs and applications of strangers, for the tests of own code: small, and each does what the name says."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from worldwise.base.paths import GUEST
@@ -354,7 +355,14 @@ def application(folder: Path, **changed: str) -> tuple[Path, Path]:
     return folder / "ta", folder / "host"
 
 
-def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4", source: str = FIRMWARE) -> Path:
+def firmware(
+    lab: Lab,
+    folder: Path,
+    name: str = "app.elf",
+    core: str = "cortex-m4",
+    source: str = FIRMWARE,
+    libraries: Sequence[str] = (),
+) -> Path:
     """Firmware for a core, linked in the lab."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
@@ -373,6 +381,8 @@ def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-
         "/made/app.ld",
     ]
     lab.run(
-        ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c"], binds=[(folder, "/made", "rw")], timeout=60
+        ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c", *libraries],
+        binds=[(folder, "/made", "rw")],
+        timeout=60,
     )
     return folder / name

@@ -4,11 +4,15 @@
     PYTHONPATH=src:tests python -P tests/own_costs.py [PAIRS] [WAY]...
 
 Each of the ways (linux, tee, firmware) runs the same machine with the same program without the plugin, with the plugin
-that counts, and with the one that follows stacks, one after the other, PAIRS times. It prints the time of each, from
-the saved machine to the end, and how many times plain QEMU's of the same turn it is. The ratios hold on a machine that
-does nothing else.
+that counts, and with the one that follows stacks, PAIRS times in turn, every second time in the other order. Of each it
+prints the median seconds, from the saved machine to the end, of the wall's clock and of the processors (user and
+system), and how many times plain QEMU's of the same turn they are: the median of all turns, the least and the greatest.
+On a machine with other work that of the processors says more.
 """
 
+import ctypes
+import os
+import resource
 import sys
 import tempfile
 import time
@@ -37,11 +41,8 @@ from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.kept import write_for_plugin
 from worldwise.targets.own_code import firmware_machine, machine_of
 
-# A program that does what cryptography does: words multiplied by words, blocks mixed, many short calls.
-PROGRAM = """
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+# What cryptography does: words multiplied by words, blocks mixed, many short calls.
+WORK = """
 __attribute__((noinline)) uint32_t row(uint32_t *to, const uint32_t *of, uint32_t by)
 {
 	uint64_t carry = 0;
@@ -79,12 +80,20 @@ __attribute__((noinline)) uint32_t work(int turns)
 	}
 	return state[3];
 }
-int main(void) { printf("%u\\n", work(TURNS)); return 0; }
+"""
+PROGRAM = f"""
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+{WORK}
+int main(void) {{ printf("%u\\n", work(TURNS)); return 0; }}
 """
 TURNS = 60_000
 # A client that makes many calls: the first session loads the TA, and the calls cross the border.
 _INVOKES = 60
 KINDS = ("plain", "count", "stack")
+# PR_SET_CHILD_SUBREAPER of <sys/prctl.h>.
+_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -146,9 +155,12 @@ def tee(images: ImageStore, emulator: Emulator, work: Path) -> Way:
 
 
 def firmware(images: ImageStore, emulator: Emulator, work: Path) -> Way:
-    """Firmware with an interrupt in between."""
-    changed = own_codes.FIRMWARE.replace("i < 50", "i < 30000")
-    elf = own_codes.firmware(images.lab, work / "firmware", source=changed)
+    """Firmware of two long calls, with an interrupt each millisecond."""
+    changed = own_codes.FIRMWARE.replace("of ^= mix(of + i)", f"of ^= work({TURNS // 6})").replace("i < 50", "i < 1")
+    changed = changed.replace("= 1999;", "= 24999;").replace("mix", "stir")
+    # newlib's functions, as firmware has them.
+    source = f"#include <stdint.h>\n#include <string.h>\n{WORK}{changed}"
+    elf = own_codes.firmware(images.lab, work / "firmware", source=source, libraries=("-lc",))
     ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("crypto_sign",)), images, emulator, print)
     machine = firmware_machine(ready.code.folder, "costs", "mps2-an386")
     file = images.get(flat_plugin()).file("flat.so")
@@ -169,30 +181,56 @@ def firmware(images: ImageStore, emulator: Emulator, work: Path) -> Way:
 WAYS = {"linux": linux, "tee": tee, "firmware": firmware}
 
 
-def spent(emulator: Emulator, way: Way, plugin: Plugin | None, folder: Path) -> float:
-    """Seconds of one run, by the clock."""
+def adopt() -> None:
+    """Let the orphans of what this process starts become its children: bubblewrap ends before the first process of its
+    namespace, which alone has waited for QEMU and knows its time.
+
+    Raises OSError.
+    """
+    if ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def of_processors() -> float:
+    """Seconds, user and system, of all processes that this one has started and that have ended."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            break
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def spent(emulator: Emulator, way: Way, plugin: Plugin | None, folder: Path) -> tuple[float, float]:
+    """Seconds of one run, of the wall's clock and of the processors."""
     folder.mkdir()
     (folder / RECORDS).write_text('{"type":"end","status":0,"idle":0}\n', encoding="ascii")
-    begin = time.monotonic()
+    before, begin = of_processors(), time.monotonic()
     emulator.run(way.machine, way.program, folder, plugin=plugin, left=way.left)
-    return time.monotonic() - begin
+    wall = time.monotonic() - begin
+    return wall, of_processors() - before
 
 
 def measured(lab: Lab, name: str, pairs: int) -> None:
     """Print a line for each kind of a way."""
     images, emulator = ImageStore(lab, print), Emulator(lab, print, silence_limit=3600)
-    times: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
     with tempfile.TemporaryDirectory(prefix="ww-costs-") as temporary:
         work = Path(temporary)
         work.chmod(0o755)
         way = WAYS[name](images, emulator, work)
         plugins = way.plugins(work)
         for turn in range(pairs):
-            for kind in KINDS:
+            for kind in KINDS if turn % 2 == 0 else KINDS[::-1]:
                 times[kind].append(spent(emulator, way, plugins[kind], work / f"{turn}-{kind}"))
     for kind in KINDS:
-        ratio = median(one / plain for one, plain in zip(times[kind], times["plain"], strict=True))
-        sys.stdout.write(f"{name:9}{kind:6} {median(times[kind]):8.2f} s {ratio:6.2f} times plain\n")
+        line = f"{name:9}{kind:6}"
+        for clock, what in enumerate(("wall", "processors")):
+            ratios = [one[clock] / plain[clock] for one, plain in zip(times[kind], times["plain"], strict=True)]
+            line += f"  {what} {median(one[clock] for one in times[kind]):7.2f} s,"
+            line += f" {median(ratios):5.2f} ({min(ratios):.2f} to {max(ratios):.2f}) times plain"
+        sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":
@@ -201,8 +239,9 @@ if __name__ == "__main__":
         raise SystemExit(f"no way {unknown[0]}; there are {', '.join(WAYS)}")
     root = open_lab()
     root.ensure()
+    adopt()
     try:
         for each in asked:
-            measured(root, each, int(sys.argv[1]) if len(sys.argv) > 1 else 3)
+            measured(root, each, int(sys.argv[1]) if len(sys.argv) > 1 else 5)
     except WorldwiseError as error:
         raise SystemExit(f"{error.message}\n{error.hint}") from None

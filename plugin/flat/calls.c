@@ -279,10 +279,27 @@ static void end_labelled(unsigned int function, uint64_t pc, unsigned int except
 		close_call("returned");
 }
 
-bool calls_look(uint64_t pc, unsigned int exception)
+bool calls_watch(uint64_t pc)
 {
-	const struct label *label;
-	unsigned int function;
+	return (functions && g_hash_table_contains(functions, as_pointer(pc))) || (has_labels && labels_at(pc, false));
+}
+
+/* What begins at `pc` or ends by a label there. */
+static void look_at(uint64_t pc, unsigned int exception)
+{
+	const struct label *label = has_labels ? labels_at(pc, false) : NULL;
+	unsigned int function = functions ? GPOINTER_TO_UINT(g_hash_table_lookup(functions, as_pointer(pc))) : 0;
+
+	if (function)
+		begin_call(function, pc, exception);
+	if (label && label->ends)
+		end_labelled(label->call, pc, exception);
+	else if (label)
+		begin_labelled(label->call, pc, exception);
+}
+
+bool calls_look(uint64_t pc, unsigned int exception, bool watched)
+{
 	size_t found;
 
 	while (nested > 1 && (found = returning(pc, exception))) {
@@ -291,14 +308,8 @@ bool calls_look(uint64_t pc, unsigned int exception)
 			close_call("left");
 		close_call("returned");
 	}
-	function = functions ? GPOINTER_TO_UINT(g_hash_table_lookup(functions, as_pointer(pc))) : 0;
-	if (function)
-		begin_call(function, pc, exception);
-	label = has_labels ? labels_at(pc, false) : NULL;
-	if (label && label->ends)
-		end_labelled(label->call, pc, exception);
-	else if (label)
-		begin_labelled(label->call, pc, exception);
+	if (watched)
+		look_at(pc, exception);
 	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
 }
 

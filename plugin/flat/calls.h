@@ -32,11 +32,13 @@ void calls_end(uint64_t value);
 /* The program ends, or one thread of it: no call of it returns any more. */
 void calls_exit(void);
 void calls_exit_of(unsigned int thread);
+/* Whether a call or a labelled region begins at `pc`, or ends by a label there. */
+bool calls_watch(uint64_t pc);
 /*
  * The block at `pc` is about to be executed in the handler of `exception`, 0 for none, or in that thread; all before is
- * counted. Returns whether the machine is to end.
+ * counted. `watched` is what calls_watch() said of it. Returns whether the machine is to end.
  */
-bool calls_look(uint64_t pc, unsigned int exception);
+bool calls_look(uint64_t pc, unsigned int exception, bool watched);
 /* The machine ends: what was executed last is counted. */
 void calls_finish(void);
 /* How many passes have ended. */

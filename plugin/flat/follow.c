@@ -67,6 +67,19 @@ void follow_start(const struct followed *what)
 	followed = *what;
 }
 
+/* counts_add() for a block that most often is executed where it was before. Returns its slot. */
+static inline struct slot *count(struct node *node, struct flat_block *block)
+{
+	struct slot *slot = block->slot;
+
+	/* What was written since has to be noted, and what is lost has a sum of its own. */
+	if (!slot || slot->node != node || !slot->times || lost_depth)
+		return block->slot = counts_add(node, &block->block, lost_depth);
+	slot->times++;
+	totals.counted += block->block.instructions;
+	return slot;
+}
+
 /*
  * A block, or a part of one, was executed; then the core went on at `next`. Linux: what was before the first reading is
  * of no pass.
@@ -75,7 +88,7 @@ static void account(struct flat_block *block, uint64_t next)
 {
 	if (!passes_are_open() && !calls_have_begun())
 		return;
-	cycles_run(counts_add(stack_node(), &block->block, lost_depth), next);
+	cycles_run(count(stack_node(), block), next);
 	if (followed.micro && !exception)
 		peak_add(block);
 }
@@ -360,7 +373,7 @@ static void look_for_calls(const struct flat_block *to)
 {
 	if (!calls_have_begun())
 		calls_begin(to->block.pc);
-	if (calls_look(to->block.pc, exception)) {
+	if (calls_look(to->block.pc, exception, to->watched)) {
 		previous = NULL;
 		followed.end_machine();
 	}
@@ -555,6 +568,7 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(translation, block->block.instructions - 1);
 
 	(void)id;
+	block->watched = calls_watch(block->block.pc);
 	if (arguments.stack_mode)
 		watch_stack(translation, block);
 	else

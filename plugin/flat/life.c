@@ -80,7 +80,7 @@ enum life life_at(const struct flat_block *to, bool in_kernel)
 	if (!own_space && pc == entry)
 		own_space = flat_tasks_space();
 	if (own_space && flat_tasks_space() == own_space)
-		(void)calls_look(pc, flat_tasks_current());
+		(void)calls_look(pc, flat_tasks_current(), to->watched);
 	return LIFE_GOES_ON;
 }
 

@@ -9,6 +9,6 @@ for name in counts decode events functions kinds labels stack trace tree; do
 	shared="$shared /in/plugin/worldwise/$name.c"
 done
 # shellcheck disable=SC2046,SC2086 # lists of flags and of files
-gcc -std=c11 -O2 -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
+gcc -std=c11 -O2 -flto=auto -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
 	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/flat.so /in/plugin/flat/*.c $shared \
 	/in/plugin/model/*.c $(pkg-config --libs $libraries)

@@ -29,6 +29,7 @@ from worldwise.run.code.naming import (
     nearest_words,
 )
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
+from worldwise.run.code.panics import panic_notes
 from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
@@ -306,6 +307,8 @@ def _entered(
     regions: dict[str, Region] = {}
     unentered: list[str] = []
     notes: list[str] = _failed(counted, wanted)
+    if wanted.application:
+        notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
     for name, region in _by_command(chosen, counted, addresses):
         calls, others = calls_of(counted.trace, addresses, region)

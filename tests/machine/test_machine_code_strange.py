@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What own code may look like and do, each as docs/use/your-code.md says what comes of it."""
+
+from pathlib import Path
+
+import pytest
+
+import own_codes
+from machines import note
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator
+from worldwise.run.code.application import application
+from worldwise.run.code.counting import calls_of
+from worldwise.run.code.order import Wanted
+from worldwise.run.code.prepare import Ready, prepare
+
+READS = """
+#include <stdio.h>
+int main(void)
+{
+	char of[99], in[99];
+	FILE *file = fopen("file", "r");
+	if (!file || !fgets(of, 99, file) || !fgets(in, 99, stdin))
+		return 1;
+	printf("%s%s", of, in);
+	return 3;
+}
+"""
+COLOURED = """
+#include <stdio.h>
+int main(void) { puts("\\033[31mred\\007"); fflush(stdout); return *(volatile int *)8; }
+"""
+NEVER_ENDS = 'int main(void) { for (;;) __asm__ volatile(""); }\n'
+WRITES = """
+#include <stdio.h>
+static char piece[65536];
+int main(void) { for (int i = 0; i < 2000; i++) fwrite(piece, 1, sizeof(piece), stdout); return 0; }
+"""
+
+
+def counts(ready: Ready, region: str) -> list[int]:
+    """The instructions of the calls of a region."""
+    manifest = ready.code.manifest
+    calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions[region])
+    return [one.instructions for one in calls]
+
+
+@pytest.mark.parametrize("flags", [("-static",), ("-static-pie",), ("-no-pie",)], ids=" ".join)
+def test_however_it_is_linked_a_function_has_the_same_count(
+    lab: Lab, images: ImageStore, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    """As the linker makes it by default: a dynamic program at any address."""
+    found = []
+    for number, given in enumerate([flags, ()]):
+        program = own_codes.compiled(lab, tmp_path / str(number), "linked", own_codes.PROGRAM, *given)
+        found.append(prepare(Wanted(program, (), ("work",), 2), images, Emulator(lab, note), note))
+    assert counts(found[0], "work") == counts(found[1], "work")
+    assert len(counts(found[0], "work")) == 6
+
+
+def test_what_another_process_executes_is_in_the_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """After fork and exec; its own calls of `work` are none, as it is another process."""
+    program = own_codes.compiled(lab, tmp_path / "made", "forks", own_codes.FORKS)
+    ready = prepare(Wanted(program, (), ("work", "parent"), 2), images, Emulator(lab, note), note)
+    assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "parent": 2}
+    assert counts(ready, "parent")[1] > 50 * counts(ready, "work")[1]
+
+
+def test_the_handler_of_a_signal_is_in_the_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """And can be one itself."""
+    program = own_codes.compiled(lab, tmp_path / "made", "signals", own_codes.SIGNALS)
+    ready = prepare(Wanted(program, (), ("work", "handle"), 2), images, Emulator(lab, note), note)
+    assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "handle": 2}
+    assert counts(ready, "work")[1] > counts(ready, "handle")[1] > 20 * 3
+
+
+def test_the_whole_program_has_all_threads(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """Twice the turns in the two threads: more by what they execute."""
+    found = []
+    for number, source in enumerate((own_codes.THREADS, own_codes.THREADS.replace("i < 50", "i < 100"))):
+        program = own_codes.compiled(lab, tmp_path / str(number), "threads", source, "-pthread")
+        found.append(prepare(Wanted(program, lives=2), images, Emulator(lab, note), note))
+    assert [list(ready.code.manifest.regions) for ready in found] == [["main"], ["main"]]
+    few, many = (counts(ready, "main")[1] for ready in found)
+    # A system call of each turn, in each of the threads.
+    assert many - few > 2 * 50 * 100
+
+
+def test_a_program_gets_its_files_and_its_input(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """And may say that it failed, which is told."""
+    program = own_codes.compiled(lab, tmp_path / "made", "reads", READS)
+    (tmp_path / "file").write_text("content\n")
+    (tmp_path / "input").write_text("a line\n")
+    wanted = Wanted(program, lives=2, files=(tmp_path / "file",), input=tmp_path / "input")
+    ready = prepare(wanted, images, Emulator(lab, note), note)
+    assert ready.counted.output == 2 * b"content\na line\n"
+    assert any("reads ended with status 3 in 2 of 2 starts" in one for one in ready.code.manifest.notes)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (COLOURED, r"\x1b[31mred\x07"),
+        (WRITES, "was ended by the signal SIGXFSZ (it wrote more than 64 MiB into a file)"),
+        (NEVER_ENDS, "hangs: no record for 8 s; it was stopped `--silence` gives it more time"),
+    ],
+    ids=["prints escape sequences", "writes without end", "never ends"],
+)
+def test_what_goes_wrong_is_said(lab: Lab, images: ImageStore, tmp_path: Path, source: str, said: str) -> None:
+    """In words that a terminal prints as they are."""
+    program = own_codes.compiled(lab, tmp_path / "made", "strange", source)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare(Wanted(program, lives=2), images, Emulator(lab, note, silence_limit=8), note)
+    told = f"{caught.value.message} {caught.value.hint} {caught.value.details}"
+    assert said in told
+    assert "\x1b" not in told and "\0" not in told
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ("TEE_Panic(TEE_ERROR_BAD_STATE);", "code 0xffff0007 (TEE_ERROR_BAD_STATE) in "),
+        ("*(volatile int *)8 = 1;", "data-abort at address 0x8 (translation fault) in TA_InvokeCommandEntryPoint"),
+    ],
+    ids=["panic", "abort"],
+)
+def test_a_ta_that_panics_is_told_with_its_functions(
+    lab: Lab, images: ImageStore, tmp_path: Path, act: str, said: str
+) -> None:
+    """Its calls are measured all the same: that of command 7 once a start."""
+    source = own_codes.APPLICATION["ta/own_ta.c"].replace(
+        "return command == 7", f"if (command == 7) {act} return false"
+    )
+    ta, client = own_codes.application(tmp_path, ta__own_ta_dot_c=source)
+    found = application(ta, client, 0, images)
+    ready = prepare(Wanted(Path(found.name), lives=2, application=found), images, Emulator(lab, note), note)
+    assert len(counts(ready, "TEEC_InvokeCommand.7")) == 2
+    (told,) = [one for one in ready.code.manifest.notes if "panicked" in one]
+    assert told.startswith(f"the TA {own_codes.UUID} panicked 2 times, first with {said}")
+    assert "TA_InvokeCommandEntryPoint" in told
