@@ -22,13 +22,13 @@ from test_lab import lock, package
 
 from worldwise import cli
 from worldwise.base import paths
-from worldwise.lab import doctor, doctor_network
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import Lock
-from worldwise.lab.doctor_network import BUNDLES, without_password
+from worldwise.lab.host import doctor, network
+from worldwise.lab.host.network import BUNDLES, without_password
+from worldwise.lab.host.points import Point, guarded
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import MARKER, PROGRAMS
-from worldwise.lab.points import Point, guarded
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.network import PROXIES
 
@@ -44,7 +44,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (*BUNDLES, *PROXIES, *map(str.upper, PROXIES), "WORLDWISE_DEBIAN_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(doctor, "load_lock", lambda _: small_lock())
-    monkeypatch.setattr(doctor_network, "load_lock", small_lock)
+    monkeypatch.setattr(network, "load_lock", small_lock)
     return cache
 
 
@@ -278,19 +278,19 @@ def test_no_password_is_shown(address: str, shown: str) -> None:
 
 
 def test_proxies_are_shown_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(doctor_network._proxies).found == "none"
+    assert one(network._proxies).found == "none"
     monkeypatch.setenv("http_proxy", "http://me:secret@one.example:3128")
     monkeypatch.setenv("no_proxy", "localhost,.example")
-    found = one(doctor_network._proxies)
+    found = one(network._proxies)
     assert (found.state, found.found) == (
         "fine",
         "http_proxy=http://***@one.example:3128, no_proxy=localhost,.example",
     )
     monkeypatch.setenv("HTTP_PROXY", "http://two.example:3128")
-    found = one(doctor_network._proxies)
+    found = one(network._proxies)
     assert (found.state, "http_proxy and HTTP_PROXY, which differ" in found.todo) == ("wrong", True)
     monkeypatch.setenv("HTTP_PROXY", "http://me:secret")
-    found = one(doctor_network._proxies)
+    found = one(network._proxies)
     assert found.state == "wrong"
     assert "secret" not in found.found + found.todo
 
@@ -311,7 +311,7 @@ def test_a_bundle_that_is_none_is_told(
     path = tmp_path / "bundle"
     make(path)
     monkeypatch.setenv(variable, str(path))
-    found = one(doctor_network._certificates)
+    found = one(network._certificates)
     assert (found.state, found.found.startswith(f"{variable}, {path}: ")) == ("wrong", True)
     assert words in found.found
     assert "PEM" in found.todo
@@ -346,7 +346,7 @@ def test_the_authorities_of_a_bundle_are_counted(
     path = tmp_path / "bundle"
     path.write_bytes(b"".join([certificate("server", False), *(certificate(name, True) for name in authorities)]))
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    found = one(doctor_network._certificates)
+    found = one(network._certificates)
     assert (found.state, found.found) == (state, f"SSL_CERT_FILE, {path}: {words}")
 
 
@@ -355,13 +355,13 @@ def test_variables_that_name_one_bundle_are_one_line(tmp_path: Path, monkeypatch
     path.write_bytes(certificate("one", True))
     for name in BUNDLES:
         monkeypatch.setenv(name, str(path))
-    found = one(doctor_network._certificates)
+    found = one(network._certificates)
     assert found.found == f"{', '.join(BUNDLES)}, {path}: 1 authority"
 
 
 def test_no_bundle_at_all_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_network, "_DEFAULT_BUNDLE", tmp_path / "none")
-    found = one(doctor_network._certificates)
+    monkeypatch.setattr(network, "_DEFAULT_BUNDLE", tmp_path / "none")
+    found = one(network._certificates)
     assert (found.state, "ca-certificates" in found.todo) == ("note", True)
 
 
@@ -369,24 +369,24 @@ def test_mirrors_are_tried_with_network_alone(tmp_path: Path, monkeypatch: pytes
     """If this fails, the doctor hangs where there is no network, or says of a mirror what it did not see."""
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", f"file://{tmp_path}/mirror")
     tried: list[str] = []
-    problem = doctor_network._mirror_problem
+    problem = network._mirror_problem
 
     def look(mirror: str, suite: str) -> str:
         tried.append(mirror)
         return problem(mirror, suite)
 
-    monkeypatch.setattr(doctor_network, "_mirror_problem", look)
-    found = list(doctor_network.network_points(network=False))
+    monkeypatch.setattr(network, "_mirror_problem", look)
+    found = list(network.network_points(network=False))
     assert tried == []
     assert found[-1].state == "note"
     assert "not tried: --network does that" in found[-1].found
-    found = list(doctor_network.network_points(network=True))
+    found = list(network.network_points(network=True))
     assert (tried, found[-1].state) == ([f"file://{tmp_path}/mirror"], "wrong")
     assert "choose another mirror with WORLDWISE_DEBIAN_MIRROR" in found[-1].todo
     release = tmp_path / "mirror/dists/trixie/Release"
     release.parent.mkdir(parents=True)
     release.write_text("Suite: stable\n")
-    assert list(doctor_network.network_points(network=True))[-1] == Point(
+    assert list(network.network_points(network=True))[-1] == Point(
         "mirrors", "fine", f"file://{tmp_path}/mirror answers"
     )
 
@@ -396,9 +396,9 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
     helper.write_text("#!/bin/sh\nexec sleep 600\n")
     helper.chmod(0o755)
     monkeypatch.setattr(mirrors_module, "APT_HELPER", helper)
-    monkeypatch.setattr(doctor_network, "_PATIENCE", 0.2)
+    monkeypatch.setattr(network, "_PATIENCE", 0.2)
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", "http://mirror.example")
-    assert one(doctor_network._mirrors).found == "http://mirror.example: no answer within 0.2 s"
+    assert one(network._mirrors).found == "http://mirror.example: no answer within 0.2 s"
 
 
 # --- the lab ---

@@ -16,7 +16,7 @@ FULL = {
     "base": 20,
     "cli": 26,
     "families/keycache": 17,
-    "lab": 19,
+    "lab": 17,
     "libraries": 16,
     "machine": 23,
     "plan": 17,

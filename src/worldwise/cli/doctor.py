@@ -8,8 +8,8 @@ import click
 from worldwise.base import outgoing
 from worldwise.cli.columns import echo_line
 from worldwise.cli.helped import Command
-from worldwise.lab.doctor import examine
-from worldwise.lab.points import Point
+from worldwise.lab.host.doctor import examine
+from worldwise.lab.host.points import Point
 
 _MARKS = {"fine": "ok", "note": "note", "wrong": "WRONG"}
 FORMAT = 1

@@ -20,7 +20,7 @@ from worldwise.lab.debian.lock import Wanted
 from worldwise.lab.debian.second import PACKAGES
 from worldwise.lab.debian.sources import listing
 from worldwise.lab.debian.web import Redirect
-from worldwise.lab.doctor_network import without_password
+from worldwise.lab.host.network import without_password
 
 # Requests at a time: a mirror serves many others.
 _AT_A_TIME = 6

@@ -22,10 +22,10 @@ from worldwise.base.revision import revision
 from worldwise.lab import differing, drift
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.relock import KEYRING
-from worldwise.lab.doctor_network import network_points
+from worldwise.lab.host.network import network_points
+from worldwise.lab.host.points import Point, guarded
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import PROGRAMS, UNPACKED_FACTOR, scratch_place
-from worldwise.lab.points import Point, guarded
 from worldwise.lab.roots import MAIN, ROOTS
 from worldwise.lab.sandbox import entering
 from worldwise.lab.sandbox.calls import filter_file
