@@ -15,6 +15,7 @@ import command_line
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.machine import qemu
 from worldwise.plan.case import Case, parse_case
 from worldwise.run.rundir import Run
 
@@ -225,3 +226,15 @@ def test_names_in_brackets_are_printed(tmp_path: Path) -> None:
     with tools.Output(path) as out:
         out.console.print("read_daif [inlined] (tee) [task: init] [0x1234]")
     assert path.read_text(encoding="utf-8") == "read_daif [inlined] (tee) [task: init] [0x1234]\n"
+
+
+def test_a_watched_machine_may_be_silent_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `predict` ends on a busy machine with a hint at an option that it does not have."""
+    said: list[float] = []
+    monkeypatch.setattr(tools, "open_lab", lambda *_: SimpleNamespace(ensure=lambda: None, require_entry=lambda: None))
+    for name in ("ImageStore", "Watcher"):
+        monkeypatch.setattr(tools, name, lambda *_: None)
+    monkeypatch.setattr(tools, "Emulator", lambda *_, silence_limit: said.append(silence_limit))
+    tools.Session(SimpleNamespace(), fresh=False)
+    assert said == [qemu.WATCHED_SILENCE] == [1200]
+    assert "--silence" not in qemu._MORE_TIME[qemu.WATCHED_SILENCE]

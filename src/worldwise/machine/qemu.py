@@ -51,6 +51,12 @@ class Session:
     forward: str = ""
 
 
+# Seconds for which a machine that a plugin watches may record nothing: it is some ten times slower than others.
+WATCHED_SILENCE = 1200.0
+# Where no option gives a machine more time.
+_MORE_TIME = {WATCHED_SILENCE: "a machine that is watched is slow: try again while less else runs"}
+
+
 class Qemu:
     """Starts QEMU in the lab, watches it, ends it. Safe for threads.
 
@@ -180,7 +186,8 @@ class Qemu:
                 raise self._error(
                     session,
                     f": {problem}",
-                    "`--silence` gives it more time; the consoles are kept beside the records",
+                    f"{_MORE_TIME.get(self._silence_limit, '`--silence` gives it more time')}; the consoles are kept "
+                    "beside the records",
                 )
             problem = watch.problem(process.pid)
             if not problem and time.monotonic() - began > self._time_limit:

@@ -14,6 +14,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.qemu import WATCHED_SILENCE
 from worldwise.machine.symbols.inlined import PROGRAM, addr2line
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import takes_portables
@@ -55,7 +56,8 @@ def show_dependence(
     lab = open_lab(notes.console)
     lab.ensure()
     lab.require_entry()
-    images, emulator = ImageStore(lab, notes.note), Emulator(lab, notes.note)
+    images = ImageStore(lab, notes.note)
+    emulator = Emulator(lab, notes.note, silence_limit=WATCHED_SILENCE)
     if slow:
         ratios = slow_down(case, inputs[0], images, emulator)
         with Output(output) as out:

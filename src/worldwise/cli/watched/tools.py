@@ -30,6 +30,7 @@ from worldwise.libraries import own, own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.plugin import cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
+from worldwise.machine.qemu import WATCHED_SILENCE
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.plan.spec import OWN
@@ -112,7 +113,7 @@ class Session:
         self.lab.ensure()
         self.lab.require_entry()
         self.images = ImageStore(self.lab, note)
-        self.emulator = Emulator(self.lab, note)
+        self.emulator = Emulator(self.lab, note, silence_limit=WATCHED_SILENCE)
         self.watcher = Watcher(self.lab, self.images, self.emulator, note, may_run)
 
     def explainer(
