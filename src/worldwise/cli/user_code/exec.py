@@ -53,7 +53,7 @@ _RECENT = 600
     "packages",
     multiple=True,
     metavar="NAME",
-    help="Give it the shared libraries of a package of the lab; can be given again.",
+    help="Give it a lab package's libraries; can be given again.",
 )
 @click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
 @click.option(
