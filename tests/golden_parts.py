@@ -122,7 +122,7 @@ class Recipes:
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
-            return " ".join(target.arguments(case.core, boot_words(case)))
+            return " ".join(target.architecture.arguments(case.core, boot_words(case)))
         assert isinstance(target, OpteeMachineTarget)
         return " ".join(target.arguments(boot_words(case), 0, target._beside(case) is not None))
 

@@ -117,7 +117,7 @@ def test_a_build_leaves_what_another_root_is_made_in(tmp_path: Path, monkeypatch
     busy = one.labs / f".building-{other.digest[:12]}-atwork00"
     for folder in (left, busy):
         folder.mkdir()
-    for method in ("_repository", "_make_root", "_describe"):
+    for method in ("_repository", "_make_root", "_require_programs", "_describe"):
         monkeypatch.setattr(Making, method, lambda *_: None)
     monkeypatch.setattr("worldwise.lab.making._finish", lambda _: None)
     one._build()

@@ -432,7 +432,7 @@ def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | Non
         try:
             if recent and recent.has(directory / name, expected):
                 continue
-            before = Recent.stat_of(directory / name)
+            before = Recent.stat_of(directory / name) if recent else []
             if files.sha256(directory / name, _MOST_FILE, directory)[1] != expected:
                 return f"{directory / name} has changed since it was made"
             if recent:

@@ -23,11 +23,12 @@ from worldwise.base import files, outgoing
 from worldwise.base.disk import directory_size, require_space
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.contents import Contents
-from worldwise.lab.debian.beside import Beside, goes_beside, with_empty_files
+from worldwise.lab.debian.beside import Beside, asked, goes_beside, with_empty_files
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
 from worldwise.lab.debian.store import Store
 from worldwise.lab.roots import RECIPE, ROOTS
 from worldwise.lab.sandbox import unsynced
+from worldwise.lab.sandbox.calls import libseccomp
 from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.refusals import missing_tool
 
@@ -108,6 +109,7 @@ class Making:
                 beside.move_to(building / "root")
             finally:
                 beside.stop()
+            self._require_programs(building / "root")
             _finish(building / "root")
             self._describe(building, began)
             building.rename(directory)
@@ -159,11 +161,9 @@ class Making:
                 except OSError:
                     shutil.copyfile(file, place)
                     place.chmod(0o644)
-            control = subprocess.run(["dpkg-deb", "--field", str(file)], capture_output=True, text=True, check=False)
-            if control.returncode != 0:
-                raise WorldwiseError(f"{package.file} is not a package dpkg-deb can read", details=control.stderr)
+            fields = asked("--field", file, package.file).decode()
             place_lines = f"Filename: ./{place.name}\nSize: {size}\nSHA256: {sha256}\n"
-            return control.stdout.rstrip("\n") + "\n" + place_lines
+            return fields.rstrip("\n") + "\n" + place_lines
 
         with ThreadPoolExecutor() as pool:
             entries = list(pool.map(entry, self.lock.lab))
@@ -174,20 +174,28 @@ class Making:
     def _make_root(self, stage: Path, building: Path) -> None:
         root = building / "root"
         root.mkdir(mode=0o755)
-        log_path = self.labs / f"{self.digest[:12]}.log"
         if not self.console.is_terminal:
             self.console.print(f"worldwise: building {self.title} from {len(self.lock.lab)} packages")
-        with log_path.open("w", encoding="utf-8") as log:
+        with self._log.open("w", encoding="utf-8") as log:
             codes = (self._run_as_root if os.geteuid() == 0 else self._run_as_user)(stage, root, log)
         if codes != (0, 0):
-            raise _build_error(log_path, codes, self.title)
+            raise _build_error(self._log, codes, self.title)
+
+    def _require_programs(self, root: Path) -> None:
         for program in ROOTS[self.name].programs:
             if not (root / "usr/bin" / program).exists():
-                raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {log_path}")
+                raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {self._log}")
+
+    @property
+    def _log(self) -> Path:
+        """What mmdebstrap said."""
+        return self.labs / f"{self.digest[:12]}.log"
 
     def _run_as_root(self, stage: Path, root: Path, log: IO[str]) -> tuple[int, int]:
         """Have mmdebstrap make the root in place. Returns its status, and 0."""
         # In a namespace of its own, so that no mount outlives it: removing the root would empty the host's /dev/shm.
+        # Without it unsynced.py could only say so in the log.
+        libseccomp()
         before = ("unshare", "--mount", sys.executable, "-I", unsynced.__file__)
         maker = self._mmdebstrap(stage, "root", "directory", root, subprocess.DEVNULL, before)
         self._wait(maker, log)

@@ -5,7 +5,7 @@ There is no firmware and no secure world. The kernel is Debian's, the user space
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ class PlainTarget:
             name=f"{self.name}-{case.core}",
             files={name: part.file(file) for name, (part, file) in parts.items()},
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self.arguments(case.core, boot_words(case)),
+            arguments=self.architecture.arguments(case.core, boot_words(case)),
             images={part.name: part.digest for part in used},
             # The lowest bit marks Thumb code.
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
@@ -149,10 +149,6 @@ class PlainTarget:
         """The program's command line: operation, warm-up, samples and parameters."""
         own = ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
         return (*own, *settings(case))
-
-    def arguments(self, core: str, words: Iterable[str]) -> tuple[str, ...]:
-        """QEMU's arguments for the machine with that core, and more words of Linux's command line."""
-        return self.architecture.arguments(core, words)
 
 
 PLAIN: Mapping[str, PlainTarget] = {

@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from worldwise.base.errors import WorldwiseError
@@ -30,17 +31,23 @@ def goes_beside(package: Package) -> bool:
     return package.size >= _LARGE and any(fnmatch.fnmatchcase(package.name, name) for name in _NAMES)
 
 
+def asked(question: str, file: Path, name: str = "") -> bytes:
+    """What dpkg-deb says of a package, which is called `name`, or as its file. Raises WorldwiseError if it cannot."""
+    read = subprocess.run(["dpkg-deb", question, str(file)], capture_output=True, check=False)
+    if read.returncode != 0:
+        details = read.stderr.decode(errors="replace")
+        raise WorldwiseError(f"{name or file} is not a package dpkg-deb can read", details=details)
+    return read.stdout
+
+
 def with_empty_files(file: Path) -> bytes:
     """A package with the control files of `file`, and with empty files in the places that its MD5 sums name.
 
     Raises WorldwiseError: dpkg-deb cannot read the package.
     """
-    read = subprocess.run(["dpkg-deb", "--ctrl-tarfile", str(file)], capture_output=True, check=False)
-    if read.returncode != 0:
-        raise WorldwiseError(f"{file} is not a package dpkg-deb can read", details=read.stderr.decode(errors="replace"))
-    data = io.BytesIO()
+    control_members, data = asked("--ctrl-tarfile", file), io.BytesIO()
     with (
-        tarfile.open(fileobj=io.BytesIO(read.stdout)) as control,
+        tarfile.open(fileobj=io.BytesIO(control_members)) as control,
         tarfile.open(fileobj=data, mode="w", format=tarfile.GNU_FORMAT) as places,
     ):
         sums = control.extractfile("./md5sums")
@@ -51,7 +58,7 @@ def with_empty_files(file: Path) -> bytes:
             place = tarfile.TarInfo(name)
             place.type, place.mode = (tarfile.DIRTYPE, 0o755) if path in folders else (tarfile.REGTYPE, 0o644)
             places.addfile(place)
-    members = (("debian-binary", b"2.0\n"), ("control.tar", read.stdout), ("data.tar", data.getvalue()))
+    members = (("debian-binary", b"2.0\n"), ("control.tar", control_members), ("data.tar", data.getvalue()))
     return b"!<arch>\n" + b"".join(_member(name, content) for name, content in members)
 
 
@@ -74,51 +81,51 @@ class Beside:
         self._packages = packages
         self._folder = folder
         self._empty = empty
-        self._lists: dict[Package, str] = {}
         self._stopped = threading.Event()
         self._running: list[subprocess.Popen[bytes]] = []
-        self._error: WorldwiseError | None = None
-        self._thread = threading.Thread(target=self._unpack_all, name="unpacking")
+        self._thread = ThreadPoolExecutor(1, "unpacking")
 
     def start(self) -> None:
         """Begin to unpack."""
         self._folder.mkdir(mode=0o755)
-        self._thread.start()
+        self._lists = self._thread.submit(self._unpack_all)
 
     def stop(self) -> None:
         """End what still runs, and wait for that."""
         self._stopped.set()
         for process in self._running:
             process.kill()
-        self._thread.join()
+        self._thread.shutdown()
 
     def move_to(self, root: Path) -> None:
         """Wait until all is unpacked, move it to its places in `root`, and tell dpkg's database.
 
         Raises WorldwiseError: a package that could not be unpacked.
         """
-        self._thread.join()
-        if self._error:
-            raise self._error
+        lists = self._lists.result()
         for folder in self._empty:
             shutil.rmtree(self._folder / folder.lstrip("/"), ignore_errors=True)
         _move(self._folder, root)
         shutil.rmtree(self._folder)
         known = root / "var/lib/dpkg/info"
-        for package, paths in self._lists.items():
+        for package, paths in lists.items():
             names = (f"{package.name}.list", f"{package.name}:{package.architecture}.list")
             for place in (known / name for name in names if (known / name).exists()):
                 place.write_text(paths, encoding="utf-8")
 
-    def _unpack_all(self) -> None:
+    def _unpack_all(self) -> dict[Package, str]:
+        """Each package's list of files. Raises WorldwiseError."""
+        lists = {}
         for package, file in self._packages:
             if self._stopped.is_set():
-                return
+                break
             try:
-                self._lists[package] = self._unpack(file)
+                lists[package] = self._unpack(file)
             except OSError as error:
-                self._error = WorldwiseError(f"{package.file} could not be unpacked: {error}")
-                return
+                if self._stopped.is_set():
+                    break
+                raise WorldwiseError(f"{package.file} could not be unpacked: {error}") from None
+        return lists
 
     def _unpack(self, file: Path) -> str:
         """Unpack a package. Returns the paths of its files and folders as dpkg's database has them."""

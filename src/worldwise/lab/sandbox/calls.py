@@ -41,7 +41,8 @@ _DEBUGGING = ("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", 
 _UNKNOWN = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3")
 
 
-def _libseccomp() -> ModuleType:
+def libseccomp() -> ModuleType:
+    """The library that makes filters. Raises WorldwiseError, with the package to install, if this host has none."""
     try:
         return importlib.import_module("pyseccomp")
     except (ImportError, RuntimeError, OSError) as error:
@@ -52,7 +53,7 @@ def _libseccomp() -> ModuleType:
 
 @functools.cache
 def _filter_descriptor(debugging: bool) -> int:
-    seccomp = _libseccomp()
+    seccomp = libseccomp()
     made = seccomp.SyscallFilter(seccomp.ALLOW)
     # Programs of 32 bits and of the x32 ABI have other numbers for the same calls.
     for architecture in (seccomp.Arch.X86, seccomp.Arch.X32):

@@ -12,13 +12,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_text import toml_line
 from worldwise.libraries.own_code import case_name
 from worldwise.machine.elfasking import ask
-from worldwise.run.code.order import LINUX_AT
+from worldwise.run.code.order import LINUX_AT, first_code
 
 _MOST_DEPTH, _MOST_SEEN, _MOST_PROGRAMS = 4, 5000, 5
 _MOST_ELF = 64 * 2**20
 # Where QEMU's machines have their code, by its first address.
 _MACHINE_AT = ((0x0800_0000, "olimex-stm32-h405"), (0, "mps2-an386"))
-_EXECUTABLE = 1
 # What builds outside: worldwise measures what it left.
 _BUILDS = {
     "Cargo.toml": "cargo build --release --target aarch64-unknown-linux-gnu",
@@ -122,7 +121,7 @@ def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
     name = case_name(path.stem)
     while name in named:
         name += "-2"
-    least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+    least = first_code(segments)
     is_linux = processor == "EM_AARCH64" or (processor == "EM_ARM" and (loader or least in LINUX_AT))
     if is_linux and kind in ("ET_EXEC", "ET_DYN"):
         return Found(

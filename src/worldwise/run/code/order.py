@@ -135,10 +135,15 @@ def check_machine(machine: str) -> None:
         raise choice_error("--machine", machine, [f"{name} ({what})" for name, what in machines.M_MACHINES.items()])
 
 
+def first_code(segments: Iterable[tuple[int, int, int, int, int]]) -> int:
+    """The lowest address at which an ELF file has code, by its segments; 0 if it has none."""
+    return min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+
+
 def require_linux(content: bytes, program: Path) -> None:
     """Raise WorldwiseError for firmware where a program of Linux for 32-bit Arm is meant."""
     (kind, _, _, loader, *_), segments = ask(content, ("program",), ("segments",), what=f"{program}")
-    least = min((at for _, size, _, at, flags in segments if size and flags & _EXECUTABLE), default=0)
+    least = first_code(segments)
     if not loader and least not in LINUX_AT and kind == "ET_EXEC":
         raise WorldwiseError(
             f"{program} has its code at {least:#x}, where firmware has it, and no program of Linux.",
