@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from worldwise.base import hashed
 from worldwise.base.files import file_sha256
 from worldwise.lab.contents import LIST, STATE, Contents
 from worldwise.lab.image import check_files
@@ -14,8 +15,9 @@ from worldwise.lab.recent import Recent
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A folder with a file, and what its manifest says."""
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, str]]:
+    """A folder with a file that nobody wrote for some seconds, and what its manifest says."""
+    monkeypatch.setattr(hashed, "_SETTLED", -1)
     (tmp_path / "image").mkdir()
     (tmp_path / "image" / "file").write_text("as it was")
     return tmp_path / "image", {"file": file_sha256(tmp_path / "image" / "file")}
@@ -28,18 +30,18 @@ def test_a_file_is_hashed_once(
     first = Recent(tmp_path, 600)
     assert not check_files(*image, first)
     first.save()
-    hashed: list[Path] = []
+    seen: list[Path] = []
 
     def sha256(path: Path, *_: object) -> tuple[int, str]:
-        hashed.append(path)
+        seen.append(path)
         return 9, image[1]["file"]
 
     monkeypatch.setattr("worldwise.base.files.sha256", sha256)
-    assert not check_files(*image, Recent(tmp_path, 600))
-    assert not hashed
-    assert not check_files(*image, Recent(tmp_path, -1))
-    assert not check_files(*image)
-    assert len(hashed) == 2
+    for recent, hashes in ((Recent(tmp_path, 600), 0), (Recent(tmp_path, -1), 1), (None, 2)):
+        # As a new process has it.
+        hashed._HASHED.clear()
+        assert not check_files(*image, recent)
+        assert len(seen) == hashes
 
 
 def test_a_file_that_was_written_is_hashed_at_once(image: tuple[Path, dict[str, str]], tmp_path: Path) -> None:

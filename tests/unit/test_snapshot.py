@@ -5,14 +5,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from worldwise.base import files, hashed
 from worldwise.base.files import file_sha256
-from worldwise.lab import image
-from worldwise.lab.recent import Recent
 from worldwise.machine import snapshot
 
 DIGEST = "5" * 64
@@ -28,15 +26,16 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_state_is_hashed_once_by_a_process(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed: list[Path] = []
+    seen, sha256 = list[Path](), files.sha256
 
-    def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | None) -> str:
-        hashed.append(directory)
-        return image.check_files(directory, listed, recent)
+    def counted(path: Path, most: int, within: Path) -> tuple[int, str]:
+        seen.append(path)
+        return sha256(path, most, within)
 
-    monkeypatch.setattr(snapshot, "check_files", check_files)
+    monkeypatch.setattr(files, "sha256", counted)
+    monkeypatch.setattr(hashed, "_SETTLED", -1)
     assert [snapshot._problem(saved, DIGEST) for _ in range(3)] == [""] * 3
-    assert hashed == [saved]
+    assert seen == [saved / "state"]
 
 
 def test_a_state_that_changed_after_it_was_hashed_is_found(saved: Path) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from worldwise.base import files, paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.hashed import sha256_once, stat_of
 from worldwise.base.json_model import parse_json
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
@@ -133,8 +135,8 @@ class Recipe:
             "format": _FORMAT,
             "name": self.name,
             "lab": lab.digest,
-            "script": file_sha256(recipe_file(self.script)),
-            "common": file_sha256(recipe_file("common.sh")),
+            "script": _once(recipe_file(self.script)),
+            "common": _once(recipe_file("common.sh")),
             "outputs": self.outputs,
             "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
             "packages": {name: lab.package(name, self.architecture).sha256 for name in self.packages},
@@ -143,9 +145,9 @@ class Recipe:
             "settings": dict(self.settings),
         }
         if self.helpers:
-            inputs["helpers"] = [file_sha256(recipe_file(name)) for name in self.helpers]
+            inputs["helpers"] = [_once(recipe_file(name)) for name in self.helpers]
         if self.fetch is not None:
-            inputs["fetch"] = file_sha256(recipe_file(self.fetch.script))
+            inputs["fetch"] = _once(recipe_file(self.fetch.script))
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -432,8 +434,8 @@ def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | Non
         try:
             if recent and recent.has(directory / name, expected):
                 continue
-            before = Recent.stat_of(directory / name) if recent else []
-            if files.sha256(directory / name, _MOST_FILE, directory)[1] != expected:
+            before = stat_of(directory / name)
+            if sha256_once(directory / name, functools.partial(_sha256_within, directory, name)) != expected:
                 return f"{directory / name} has changed since it was made"
             if recent:
                 recent.add(directory / name, expected, before)
@@ -442,15 +444,36 @@ def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | Non
     return ""
 
 
+def _sha256_within(directory: Path, name: str) -> str:
+    return files.sha256(directory / name, _MOST_FILE, directory)[1]
+
+
 def tree_digest(directory: Path) -> str:
     """SHA-256 over the names and contents of all files below a folder, without times and modes.
 
     For a single file it is the SHA-256 of its content.
     """
     if directory.is_file():
-        return file_sha256(directory)
+        return _once(directory)
     total = hashlib.sha256()
-    for path in sorted(directory.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            total.update(f"{path.relative_to(directory)}\0{file_sha256(path)}\n".encode())
+    # Compared by folders, as paths are: "a/b" is before "a.b".
+    for parts in sorted(path.split("/") for path in _files_below(str(directory))):
+        path = "/".join(parts)
+        total.update(f"{path}\0{_once(f'{directory}/{path}')}\n".encode())
     return total.hexdigest()
+
+
+def _files_below(directory: str, before: str = "") -> Iterator[str]:
+    """The files below a folder, without what Python compiled; a link to a folder is not followed."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name == "__pycache__":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(entry.path, f"{before}{entry.name}/")
+            elif entry.is_file():
+                yield before + entry.name
+
+
+def _once(path: Path | str) -> str:
+    return sha256_once(path, functools.partial(file_sha256, Path(path)))

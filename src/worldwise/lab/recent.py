@@ -2,8 +2,7 @@
 """What was hashed a little while ago and is as it was, by what stat says of it: a wrapper that is started for each test
 of a suite does not hash it each time.
 
-Size, times and inode are compared, so that a file that was written is hashed again at once; one that decayed on the
-disk, as soon as the time is over.
+A file that was written is hashed again at once; one that decayed on the disk, as soon as the time is over.
 """
 
 import contextlib
@@ -12,10 +11,10 @@ import os
 import time
 from pathlib import Path
 
-from worldwise.base import files
+from worldwise.base import files, hashed
 
 _FILE, _MOST = "recent.json", 2**20
-# What is kept of one file, by its path: size, times, inode, the SHA-256 it had, and when that was.
+# What is kept of one file, by its path: what stat said of it, the SHA-256 it had, and when that was.
 _Found = list[int | str | float]
 
 
@@ -40,7 +39,7 @@ class Recent:
         """Whether a file had that SHA-256 lately, and is as it was then."""
         kept = self._found.get(str(path))
         try:
-            return bool(kept and kept[:-1] == [*_stat(path), digest] and self.is_recent(float(kept[-1])))
+            return bool(kept and kept[:-1] == [*hashed.stat_of(path), digest] and self.is_recent(float(kept[-1])))
         except (OSError, TypeError, ValueError):
             return False
 
@@ -49,15 +48,9 @@ class Recent:
         return 0 <= time.time() - when <= self.seconds
 
     def add(self, path: Path, digest: str, before: list[int]) -> None:
-        """A file has that SHA-256. `before` is what `stat_of` said before it was hashed."""
-        self._found[str(path)] = [*before, digest, time.time()]
-
-    @staticmethod
-    def stat_of(path: Path) -> list[int]:
-        """What is compared of a file; nothing if there is none."""
-        with contextlib.suppress(OSError):
-            return _stat(path)
-        return []
+        """A file has that SHA-256. `before` is what stat said before it was hashed."""
+        if hashed.is_settled(before):
+            self._found[str(path)] = [*before, digest, time.time()]
 
     def save(self) -> None:
         """Keep what is recent."""
@@ -66,8 +59,3 @@ class Recent:
             kept = {path: one for path, one in self._found.items() if self.is_recent(float(one[-1]))}
             temporary.write_text(json.dumps(kept) + "\n", encoding="utf-8")
             temporary.replace(self._path)
-
-
-def _stat(path: Path) -> list[int]:
-    entry = path.lstat()
-    return [entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns, entry.st_ino]

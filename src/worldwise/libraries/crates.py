@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from worldwise.base import paths
 from worldwise.lab.debian.second import BUNDLE
 from worldwise.lab.image import Crate, Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
@@ -14,6 +15,10 @@ REGISTRY_WAY_OUT = (
     "check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
     f"and what config.toml in cargo's directory says of registries; {BUNDLE}"
 )
+
+# The folders of crates that this process has checked, by cache and recipe: a suite asks for one for each of its cases,
+# and looking at a library's thousands of files takes a second.
+_CHECKED: dict[tuple[Path, str, str, str], Path] = {}
 
 
 def crate_recipe(name: str, version: str, sha256: str) -> Recipe:
@@ -48,7 +53,11 @@ class Crates:
 
     def folder(self, name: str, version: str, sha256: str) -> Path:
         """The folder of a crate's files. Raises WorldwiseError if it cannot be fetched or is not the pinned one."""
-        return self._images().get(crate_recipe(name, version, sha256)).file("source")
+        cache = self._lab.cache if self._lab else paths.cache_directory()
+        key = (cache, name, version, sha256)
+        if key not in _CHECKED or not _CHECKED[key].is_dir():
+            _CHECKED[key] = self._images().get(crate_recipe(name, version, sha256)).file("source")
+        return _CHECKED[key]
 
     def file(self, crate: Crate) -> Path:
         """A crate's own file, for an archive of it. Raises WorldwiseError if it cannot be fetched."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _STATE = "state"
 _MANIFEST = "snapshot.json"
-# Saved states whose bytes this process has compared with their digest: folder -> what stat said of the file before.
-_COMPARED: dict[Path, tuple[int, ...]] = {}
 # How often to boot until the machine stops as it must. Once is enough unless a busy host starves QEMU's main loop.
 ATTEMPTS = 3
 # A program may take this many times as long as a boot to reach the point where its state is saved.
@@ -271,21 +269,16 @@ def stopped_well(directory: Path, least_skip: int) -> bool:
 def _problem(directory: Path, digest: str, recent: Recent | None = None) -> str:
     """Why a saved state cannot be used; empty if it can.
 
-    Its bytes are hashed when a process first uses it, and again if the file's size, inode or times have changed: of a
-    state that serves a thousand cases that would be a tenth of a second for each.
+    A process hashes its bytes once, unless somebody wrote them: of a state that serves a thousand cases that would be a
+    tenth of a second for each.
     """
     try:
         manifest = json.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
         if manifest["digest"] != digest:
             return "it is another machine's"
-        entry = (directory / _STATE).lstat()
-        now = (entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns)
-        if _COMPARED.get(directory) == now:
-            return ""
-        problem = check_files(directory, manifest["files"], recent)
-        if not problem:
-            _COMPARED[directory] = now
-        return problem
+        if not (directory / _STATE).exists():
+            return "not there"
+        return check_files(directory, manifest["files"], recent)
     except FileNotFoundError:
         return "not there"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
