@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from worldwise.base import hashed
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import check_files, tree_digest
+from worldwise.lab.recent import is_settled, stat_of
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def _settle(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let some seconds pass since the file was written, for the tool alone."""
     later = time.time() + 10
-    monkeypatch.setattr("worldwise.base.hashed.time.time", lambda: later)
-    assert hashed.is_settled(hashed.stat_of(path))
+    monkeypatch.setattr("worldwise.lab.recent.time.time", lambda: later)
+    assert is_settled(stat_of(path))
 
 
 def test_a_tree_is_hashed_once(tmp_path: Path, counted: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from worldwise.base import hashed
 from worldwise.base.files import file_sha256
 from worldwise.lab.contents import LIST, STATE, Contents
 from worldwise.lab.image import check_files
+from worldwise.lab.recent import _HASHED as hashed_by_process
 from worldwise.lab.recent import Recent
 
 
 @pytest.fixture
 def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, str]]:
     """A folder with a file that nobody wrote for some seconds, and what its manifest says."""
-    monkeypatch.setattr(hashed, "_SETTLED", -1)
+    monkeypatch.setattr("worldwise.lab.recent._SETTLED", -1)
     (tmp_path / "image").mkdir()
     (tmp_path / "image" / "file").write_text("as it was")
     return tmp_path / "image", {"file": file_sha256(tmp_path / "image" / "file")}
@@ -39,7 +39,7 @@ def test_a_file_is_hashed_once(
     monkeypatch.setattr("worldwise.base.files.sha256", sha256)
     for recent, hashes in ((Recent(tmp_path, 600), 0), (Recent(tmp_path, -1), 1), (None, 2)):
         # As a new process has it.
-        hashed._HASHED.clear()
+        hashed_by_process.clear()
         assert not check_files(*image, recent)
         assert len(seen) == hashes
 

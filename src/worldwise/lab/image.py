@@ -23,12 +23,11 @@ from worldwise.base import files, paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.base.hashed import sha256_once, stat_of
 from worldwise.base.json_model import parse_json
 from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.lab import Lab
-from worldwise.lab.recent import Recent
+from worldwise.lab.recent import Recent, sha256_once, stat_of
 from worldwise.lab.sandbox.lending import scratch
 from worldwise.lab.sandbox.limits import BUILD
 from worldwise.lab.sandbox.network import Bind
