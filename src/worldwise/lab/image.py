@@ -475,4 +475,4 @@ def _files_below(directory: str, before: str = "") -> Iterator[str]:
 
 
 def _once(path: Path | str) -> str:
-    return sha256_once(path, functools.partial(file_sha256, Path(path)))
+    return sha256_once(path, lambda: file_sha256(Path(path)))
