@@ -209,7 +209,9 @@ class Counter:
         plugin = self.images.get(flat_plugin() if flat else plugin_recipe())
         tables = list((cores or {}).values())
         calls = own_code.functions_in(addresses)
-        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
+        # Models of flat programs run through everything.
+        sampled = cores and not whole and not flat
+        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if sampled else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         parts += labels
@@ -220,7 +222,7 @@ class Counter:
             placed = tables_in(tables, work)
             if flat:
                 file, given = plugin.file("flat.so"), tuple(labels)
-                made: Plugin = FlatPlugin(file, arguments, functions, calls=calls, labels=given)
+                made: Plugin = FlatPlugin(file, arguments, functions, placed, calls, given)
             else:
                 made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
             directory = work / "run"
@@ -343,11 +345,6 @@ def counted_of(
     labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
         return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels, cores)
-    if cores and manifest.architecture == own_code.ARMV7:
-        raise WorldwiseError(
-            f"own/{code.name}: a program for 32-bit Arm is not predicted yet.",
-            "build it for AArch64 too, and predict that one",
-        )
     return counter.count(
         machine,
         manifest.mapped,
