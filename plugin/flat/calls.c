@@ -14,6 +14,7 @@
 #include "peak.h"
 #include "processor.h"
 #include "switches.h"
+#include "tasks.h"
 
 #define MAX_FUNCTIONS 4096
 #define MAX_NESTED 64
@@ -86,6 +87,11 @@ bool calls_have_begun(void)
 	return nested;
 }
 
+unsigned int calls_thread(void)
+{
+	return calls[nested - 1].exception;
+}
+
 uint32_t calls_count(void)
 {
 	return ended;
@@ -118,7 +124,7 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 	node_write(call->node);
 	nested++;
 	if (function)
-		peak_enter(call->sp, exception || by_threads);
+		peak_enter(call->sp, by_threads ? flat_tasks_handles() : exception);
 }
 
 static void write_pass(const struct call *call, const char *how, uint64_t counted, uint64_t end)

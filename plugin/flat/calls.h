@@ -44,4 +44,7 @@ void calls_finish(void);
 /* How many passes have ended. */
 uint32_t calls_count(void);
 
+/* The thread of the innermost one that is open. */
+unsigned int calls_thread(void);
+
 #endif /* WORLDWISE_FLAT_CALLS_H */

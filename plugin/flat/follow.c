@@ -80,6 +80,12 @@ static inline struct slot *count(struct node *node, struct flat_block *block)
 	return slot;
 }
 
+/* Whether the code that runs is that of which somebody wants to know how deep its stack gets. */
+static bool is_looked_at(void)
+{
+	return followed.micro ? !exception : followed.begins && !in_kernel && life_is_regions();
+}
+
 /*
  * A block, or a part of one, was executed; then the core went on at `next`. Linux: what was before the first reading is
  * of no pass.
@@ -89,7 +95,7 @@ static void account(struct flat_block *block, uint64_t next)
 	if (!passes_are_open() && !calls_have_begun())
 		return;
 	cycles_run(count(stack_node(), block), next);
-	if (followed.micro && !exception)
+	if (is_looked_at())
 		peak_add(block);
 }
 
@@ -308,6 +314,8 @@ static void leave_kernel(uint64_t site, uint64_t to)
 
 	in_kernel = false;
 	if (followed.begins) {
+		/* A handler of a signal, another task. */
+		peak_is_unknown = true;
 		flat_tasks_enter(site, to);
 		return;
 	}
@@ -428,7 +436,7 @@ static void on_block(unsigned int processor, void *data)
 	} else if (calls_are_passes()) {
 		look_for_calls(to);
 	}
-	if (followed.micro && !exception && !is_between())
+	if (is_looked_at() && !is_between())
 		peak_look(to->block.pc);
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
 		flat_witness_look(passes_open(), to->block.pc);

@@ -84,6 +84,12 @@ enum life life_at(const struct flat_block *to, bool in_kernel)
 	return LIFE_GOES_ON;
 }
 
+bool life_is_regions(void)
+{
+	return own_space && flat_tasks_space() == own_space && calls_thread() == flat_tasks_current() &&
+	       !flat_tasks_handles();
+}
+
 void life_called(void)
 {
 	uint32_t number = flat_tasks_called();

@@ -26,6 +26,9 @@ bool life_before(const struct flat_block *to);
 /* The same block, once everything before it is counted. */
 enum life life_at(const struct flat_block *to, bool in_kernel);
 
+/* Whether the thread runs that is in the innermost region, and no handler of a signal. */
+bool life_is_regions(void);
+
 /* The program that runs has made a system call. */
 void life_called(void);
 

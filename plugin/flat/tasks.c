@@ -22,6 +22,7 @@ struct task {
 	uint32_t thread;
 	uint32_t called;
 	bool runs;
+	size_t handler;     /* the depth from which on its stack is that of a signal's handler; 0 if it runs none */
 	struct stack stack; /* while it does not run */
 };
 
@@ -67,6 +68,13 @@ uint64_t flat_tasks_space(void)
 uint32_t flat_tasks_called(void)
 {
 	return current->called;
+}
+
+bool flat_tasks_handles(void)
+{
+	if (shadow.depth < current->handler)
+		current->handler = 0;
+	return current->handler;
 }
 
 /* Whether an exception that goes back to `back` has gone on at `to`. */
@@ -152,6 +160,8 @@ void flat_tasks_enter(uint64_t site, uint64_t to)
 	if (same) {
 		/* A handler of a signal, above what that has interrupted. */
 		running = context_of(0, false, current->id);
+		if (!flat_tasks_handles())
+			current->handler = shadow.depth + 1;
 		stack_push(NODE_ENTER, site, to, 0, stack_node());
 		/* It returns to where the kernel has code that asks it to go on with what was interrupted. */
 		stack_push(NODE_CALL, to, to, flat_processor_link() & ~1u, stack_node());

@@ -25,4 +25,7 @@ uint64_t flat_tasks_space(void);
 /* The system call that it is in, or was in last. */
 uint32_t flat_tasks_called(void);
 
+/* Whether the task that runs, whose stack is the shadow's, runs a handler of a signal. */
+bool flat_tasks_handles(void);
+
 #endif /* WORLDWISE_FLAT_TASKS_H */

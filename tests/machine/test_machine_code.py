@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Own code on the machine: programs and OP-TEE applications as they are, counted to the instruction."""
 
+import fnmatch
 import re
 import tempfile
 from collections import Counter as Tally
@@ -49,6 +50,12 @@ LOGGED = re.compile(
     r"^Stopped execution|^R12=\S+ R13=([0-9a-f]{8}) R14=\S+ R15=([0-9a-f]{8})\nXPSR=([0-9a-f]{8})", re.MULTILINE
 )
 EXECUTED = re.compile(r"^(?:Trace 0: \S+ \[[0-9a-f]+/([0-9a-f]+)/|Stopped execution of TB chain before)", re.MULTILINE)
+
+
+STAYS = """__attribute__((noinline)) void stay(void) { for (;;) __asm__ volatile(""); }
+__attribute__((noinline)) void touch(void) { *(volatile word *)0xf0000000 = 1; }
+"""
+TOUCHES = "touch"
 
 
 @pytest.fixture(scope="module")
@@ -671,6 +678,38 @@ def test_other_machines_start_it_too(lab: Lab, images: ImageStore, tmp_path: Pat
     some = prepare_firmware(WantedFirmware(elf, machine, ("mix",), instructions=5000), images, emulator, note)
     assert len(counts(whole, "mix")) == len(counts(until, "mix")) == 100
     assert 5000 <= some.counted.lives[0].end < 5050 < until.counted.lives[0].end < whole.counted.lives[0].end
+
+
+@pytest.mark.parametrize(
+    ("handler", "act", "said"),
+    [
+        (
+            "",
+            TOUCHES,
+            "the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, where this machine has "
+            "nothing, and locked up: *",
+        ),
+        (
+            "[3] = (void *)stay, ",
+            TOUCHES,
+            "the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, *, "
+            "and the handler of faults does not end.",
+        ),
+        ("", "stay", "*own-app-elf: hangs: *. After 10 s it was at 0x* in stay (app.c:*)."),
+    ],
+    ids=["a lockup", "a handler", "no fault"],
+)
+def test_firmware_that_does_not_end_is_told_with_its_place(
+    lab: Lab, images: ImageStore, tmp_path: Path, handler: str, act: str, said: str
+) -> None:
+    source = own_codes.FIRMWARE.replace("[15] =", f"{handler}[15] =")
+    source = source.replace("void tick(void)", f"{STAYS}void tick(void)").replace(
+        "{\n\tword found", f"{{\n\t{act}();\n\tword found"
+    )
+    elf = own_codes.firmware(lab, tmp_path, source=source)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=8), note)
+    assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
 def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """Own programs for 32-bit Arm on the machine: as those for AArch64, followed by another plugin."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
 from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.predict import cores
+from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.counting import Counter, calls_of, counted_of, write_records
@@ -32,6 +35,8 @@ FUNCTIONS = ("work", "climb", "jump", "last", "never")
 SP, LINK, PC = 13, 14, 15
 T32 = 1
 LIVES = 3
+# What Linux puts on the stack for a handler: all registers, those of floating point too.
+LEAST_FRAME_OF_A_SIGNAL = 400
 
 
 def ready_of(images: ImageStore, program: Path, *wanted: Sequence[str], lives: int = 2) -> Ready:
@@ -104,27 +109,45 @@ def test_the_sums_are_the_counter(made: Ready) -> None:
     )
 
 
+@pytest.mark.parametrize(("function", "given"), [("work", None), ("climb", 9)])
 def test_single_steps_of_a_debugger_are_the_witness(
-    made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+    made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path, function: str, given: int | None
 ) -> None:
-    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions."""
+    """GDB stops at the function and steps until it has returned: as many steps as the region has instructions, and the
+    stack pointer gets as deep as the region says.
+    """
     manifest = made.code.manifest
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT, own_code.ARMV7)
-    steps: list[int] = []
+    seen: list[tuple[int, int]] = []
 
     def steer(debugger: GdbStub) -> None:
-        debugger.run_to(manifest.regions["work"].address)
+        debugger.run_to(manifest.regions[function].address)
+        # Another program may have code there.
+        while given and debugger.register(0) != given:
+            debugger.step()
+            debugger.run_to(manifest.regions[function].address)
         back, stack = debugger.register(LINK) & ~T32, debugger.register(SP)
-        number = 0
+        number, lowest = 0, stack
         while (debugger.register(PC), debugger.register(SP)) != (back, stack):
             debugger.step()
-            number += 1
-        steps.append(number)
+            number, lowest = number + 1, min(lowest, debugger.register(SP))
+        seen.append((number, stack - lowest))
 
     # As the debugger steps, the machine is another: what is compared is the function alone.
     (tmp_path / RECORDS).touch()
     emulator.steered(machine, ("/bin/fetch",), tmp_path, None, steer)
-    assert steps == counts(made, "work")[:1]
+    calls, _ = calls_of(made.counted.trace, manifest.addresses, manifest.regions[function])
+    assert seen == [(calls[0].instructions, calls[0].stack)]
+
+
+def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """`climb` calls itself, and each of its frames takes as much."""
+    explainer, _ = explained(made, "climb", images, emulator, tmp_path)
+    peak = explainer.explain(explainer.sample("call", "region")).peak
+    assert peak
+    assert peak.bytes == sum(size for _, size in peak.path) > 0
+    assert {frame.function.partition(".")[0] for frame, _ in peak.path} == {"climb"}
+    assert len({size for _, size in peak.path}) <= 2
 
 
 def test_explain_takes_it_apart(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
@@ -143,10 +166,31 @@ def test_explain_takes_it_apart(made: Ready, images: ImageStore, emulator: Emula
     assert {"linux", "several"} < images_of
 
 
-def test_a_case_of_it_is_not_predicted(made: Ready, images: ImageStore, emulator: Emulator) -> None:
+def test_it_has_cycles_on_a_core(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """Each call of a region, by function and cause, on each core of its architecture; no count is another one."""
+    tables = cores.tables(["cortex-a7", "cortex-a9"])
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT, own_code.ARMV7)
-    with pytest.raises(WorldwiseError, match="32-bit Arm is not predicted yet"):
-        counted_of(made.code, Counter(emulator, images), machine, cores={"cortex-a7": ""})
+    counted = counted_of(made.code, Counter(emulator, images, note), machine, cores=tables)
+    ready = replace(made, counted=counted)
+    assert counts(ready, "work") == counts(made, "work")
+    assert counts(ready, "last") == counts(made, "last")
+    for region in ("work", "last"):
+        explainer, _ = explained(ready, region, images, emulator, tmp_path)
+        cores.check(explainer.case, tables)
+        with pytest.raises(WorldwiseError, match="its code is A32 and T32 of Armv7-A"):
+            cores.check(explainer.case, cores.tables(["cortex-a72"]))
+        attribution = FlatAttribution(explainer)
+        for core in tables:
+            for one in attribution.case(core).samples:
+                assert region == "last" or {layer.layer for layer in one.layers} == {"program: several"}
+                assert one.instructions in counts(made, region)
+                # The kernel ends the program, by system calls and faults.
+                assert bool(one.events.exceptions) == (region == "last")
+                # A first end finds nothing in the caches.
+                most = 3 if region == "work" else 20
+                assert 0.4 * one.instructions < one.cycles < most * one.instructions
+        found = attribution.sample(explainer.sample("call", "region"), "cortex-a7")
+        assert {frame.function.partition(".")[0] for frame in found.functions} >= {region}
 
 
 def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
@@ -176,12 +220,20 @@ def test_what_a_forked_process_executes_is_in_the_region(
 
 def test_a_signal_in_a_region_is_in_it(lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
     """Its handler too, and the stack is whole afterwards."""
-    program = own_codes.compiled(lab, tmp_path / "made", "signals", own_codes.SIGNALS, compiler=COMPILER)
+    # The loader, which looks for functions as they are called, has a deep stack itself.
+    now = "-Wl,-z,now"
+    program = own_codes.compiled(lab, tmp_path / "made", "signals", own_codes.SIGNALS, now, compiler=COMPILER)
     ready = ready_of(images, program, (), ("work", "handle"))
     assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "handle": 2}
     assert counts(ready, "work")[1] > counts(ready, "handle")[1] > 20 * 3
     explainer, _ = explained(ready, "work", images, emulator, tmp_path)
     assert explainer.check() == len(ready.counted.trace.passes)
+    # The handler's frames are far below, and are not its own; of a handler nobody says how deep it gets.
+    manifest = ready.code.manifest
+    deep = [one.stack for one in calls_of(ready.counted.trace, manifest.addresses, manifest.regions["work"])[0]]
+    assert all(one is not None and one < LEAST_FRAME_OF_A_SIGNAL for one in deep), deep
+    handled, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions["handle"])
+    assert {one.stack for one in handled} == {None}
 
 
 def test_exec_counts_it(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What own code may look like and do, each as docs/use/your-code.md says what comes of it."""
 
+import fnmatch
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,25 @@ int main(void)
 COLOURED = """
 #include <stdio.h>
 int main(void) { puts("\\033[31mred\\007"); fflush(stdout); return *(volatile int *)8; }
+"""
+FALLS = """
+#include <pthread.h>
+#include <stdlib.h>
+__attribute__((noinline)) void *fall(void *of) { *(volatile int *)16 = 1; return of; }
+__attribute__((noinline)) int step(int n) { return fall(&n) != &n; }
+__attribute__((noinline)) int give(int n) { if (n) abort(); return n; }
+__attribute__((noinline)) int strange(int n) { __asm__ volatile(NONE); return n; }
+int main(int argc, char **argv)
+{
+	pthread_t other;
+	(void)argc;
+	switch (*argv[1]) {
+	case 's': return step(1) + 1;
+	case 'a': return give(1) + 1;
+	case 'i': return strange(1) + 1;
+	default: pthread_create(&other, 0, fall, 0); return pthread_join(other, 0);
+	}
+}
 """
 NEVER_ENDS = 'int main(void) { for (;;) __asm__ volatile(""); }\n'
 WRITES = """
@@ -140,3 +160,41 @@ def test_a_ta_that_panics_is_told_with_its_functions(
     (told,) = [one for one in ready.code.manifest.notes if "panicked" in one]
     assert told.startswith(f"the TA {own_codes.UUID} panicked 2 times, first with {said}")
     assert "TA_InvokeCommandEntryPoint" in told
+
+
+@pytest.fixture(scope="module", params=["aarch64", "arm"])
+def falling(request: pytest.FixtureRequest, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bool]:
+    """A program that a signal ends, and whether it is for AArch64."""
+    compiler, none = {
+        "aarch64": ("aarch64-linux-gnu-gcc", ".inst 0"),
+        "arm": ("arm-linux-gnueabihf-gcc", ".inst.n 0xde00"),
+    }[request.param]
+    folder = tmp_path_factory.mktemp("falls")
+    source = FALLS.replace("NONE", f'"{none}"')
+    return own_codes.compiled(lab, folder, "falls", source, "-pthread", compiler=compiler), compiler[1] == "a"
+
+
+@pytest.mark.parametrize(
+    ("how", "said", "of_aarch64"),
+    [
+        (
+            "s",
+            "SIGSEGV at 0x* in fall (falls.c:4) < step (falls.c:5)*: it wanted address 0x10, where nothing is",
+            " < main*",
+        ),
+        ("a", "SIGABRT at 0x* in 0x* of libc.so.6*", " < abort < give (falls.c:6) < main (falls.c:*)"),
+        ("i", "SIGILL at 0x* in strange (falls.c:7) < main (falls.c:*): the core has no such instruction", ""),
+        ("t", "SIGSEGV at 0x* in fall (falls.c:4) < 0x* of libc.so.6: it wanted address 0x10, where nothing is", ""),
+    ],
+    ids=["an address", "abort", "an instruction", "in a thread"],
+)
+def test_a_crash_is_told_with_its_place(
+    images: ImageStore, falling: tuple[Path, bool], how: str, said: str, of_aarch64: str
+) -> None:
+    """By function and line, with the callers; on Armv7 with one of them, by the link register."""
+    program, is_aarch64 = falling
+    with pytest.raises(WorldwiseError) as caught:
+        prepare(Wanted(program, (how,), lives=2), images, Emulator(images.lab, note), note)
+    assert fnmatch.fnmatchcase(caught.value.message, f"/work/falls was ended by the signal {said}.")
+    if is_aarch64:
+        assert fnmatch.fnmatchcase(caught.value.message, f"*{of_aarch64}*")

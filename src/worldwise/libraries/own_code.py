@@ -203,6 +203,11 @@ def is_firmware(name: str) -> bool:
     return name in _brought and _brought[name].manifest.kind == FIRMWARE
 
 
+def is_armv7(name: str) -> bool:
+    """Whether a name is that of a user's own program for 32-bit Arm."""
+    return name in _brought and _brought[name].manifest.architecture == ARMV7
+
+
 def add(code: Code) -> None:
     """Register own code, until `remove`."""
     _brought[code.name] = code

@@ -11,7 +11,7 @@ from worldwise.libraries import own_code
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
-from worldwise.run.watch import MOST_CORES, is_flat
+from worldwise.run.watch import ARMV7, MOST_CORES
 
 # What stands for a flash that never waits.
 NO_FLASH = "none"
@@ -42,6 +42,11 @@ def is_micro(case: Case) -> bool:
     return is_board(case.target) or own_code.is_firmware(case.implementation)
 
 
+def is_armv7(case: Case) -> bool:
+    """Whether a case's code is that of Linux on Armv7-A: of the target for such cores, or a user's own program."""
+    return case.target == ARMV7 or own_code.is_armv7(case.implementation)
+
+
 def memory_of(case: Case, wanted: "Flash | None") -> "Flash | None":
     """The memory of a case: the one that is wanted; without, firmware of a user's own is in one that never waits, and
     a board has its own, which is None."""
@@ -60,7 +65,7 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
                 f"{case.id}: its code is T32 of a Cortex-M, which a {load_core(name).title} cannot run",
                 f"choose a core such as {boards()[case.target].core if is_board(case.target) else 'cortex-m4'}",
             )
-        if is_flat(case.target):
+        if is_armv7(case):
             raise WorldwiseError(
                 f"{case.id}: its code is A32 and T32 of Armv7-A, and {name}'s file has no times of these",
                 "choose cortex-a9 or cortex-a7",
@@ -161,4 +166,4 @@ def _runs(case: Case, name: str) -> bool:
     small = "M" in architecture
     if is_micro(case) or small:
         return small and is_micro(case)
-    return is_flat(case.target) == (architecture == _ARMV7)
+    return is_armv7(case) == (architecture == _ARMV7)

@@ -9,13 +9,13 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.code import Facts
+from worldwise.predict.cores import is_armv7
 from worldwise.predict.rules import KERNEL, PROGRAM
 from worldwise.records.check import CheckedRecords
 from worldwise.records.flat import FlatCycles, FlatRegion
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.records.trace_records import Pass
-from worldwise.run.watch import ARMV7
+from worldwise.records.trace_records import Event, Pass
 
 # Instructions of the interrupt of a board's counter, which a sample's count leaves out: COUNTER_HANDLER of
 # guest/mcu/counter.h.
@@ -34,10 +34,16 @@ class FlatAttribution(Attribution):
     def _events(self, regions: Sequence[Pass]) -> Events:
         """Those of Linux; on a microcontroller a handler is code like other code."""
         found = 0
-        if self.explainer.case.target == ARMV7:
-            events = (one for region in regions for one in self.explainer.trace.events.get(region.id, ()))
-            found = sum(one.what in _EXCEPTIONS for one in events)
+        if is_armv7(self.explainer.case):
+            found = sum(one.what in _EXCEPTIONS for region in regions for one in self._within(region))
         return Events(**dict.fromkeys(Events.model_fields, 0) | {"exceptions": found})
+
+
+    def _within(self, region: Pass) -> Iterator[Event]:
+        """The events of a region: those of the region around it, from its begin to its end."""
+        trace = self.explainer.trace
+        end = region.at + region.instructions
+        return (one for one in trace.events.get(trace.outermost(region).id, ()) if region.at <= one.at < end)
 
 
 def flat_case(case: Case, records: CheckedRecords, regions: Sequence[FlatRegion], core: str) -> PredictedCase:

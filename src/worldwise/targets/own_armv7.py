@@ -77,7 +77,7 @@ def launcher() -> Recipe:
     return Recipe(
         name="own-launcher-armv7",
         script="own-launcher.sh",
-        outputs=("launch",),
+        outputs=("launch", "crash"),
         trees=guest_trees("bench", "linux", "own"),
         settings={"PREFIX": _A9.prefix, "FLAGS": " ".join(FLAGS), "ADDRESS": f"{LAUNCHER_ADDRESS:#x}"},
     )

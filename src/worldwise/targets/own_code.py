@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # The machine of a program of Linux.
 LINUX = "linux-armv8"
 _LAUNCHER = "launch"
+# What starts it if a signal is known to end it, and says where.
+_CRASH = "crash"
 # What own code finds there without asking: the C library, and what the lab has besides for the measured machines.
 LIBRARIES = ("libc6", "libssl3t64", "libteec2", "libzstd1", "zlib1g")
 # Where tee-supplicant looks for TAs.
@@ -41,7 +43,7 @@ def launcher() -> Recipe:
     return Recipe(
         name="own-launcher",
         script="own-launcher.sh",
-        outputs=(_LAUNCHER,),
+        outputs=(_LAUNCHER, _CRASH),
         trees=guest_trees("bench", "linux", "own"),
     )
 
@@ -187,6 +189,16 @@ def machine_of(
     if kind == TA:
         return tee_machine(images, folder, name, order)
     return program_machine(images, folder, name, order, architecture)
+
+
+def telling(machine: Machine) -> Machine:
+    """A machine of own code with the program that says where a signal ends it, in place of what starts it."""
+    path = machine.symbols["launcher"].with_name(_CRASH)
+    return replace(
+        machine,
+        files={**machine.files, PROGRAM: path},
+        digests={**machine.digests, PROGRAM: file_sha256(path)},
+    )
 
 
 def is_armv7(machine: Machine) -> bool:

@@ -224,9 +224,10 @@ def _executed(ready: Ready, region: Region) -> int:
 
 def _third(code: Code, name: str, dearest: Case) -> str:
     """How to go on from own code, besides by taking it apart."""
-    if code.manifest.kind == own_code.FIRMWARE or code.manifest.architecture == own_code.ARMV7:
+    if code.manifest.kind == own_code.FIRMWARE:
         return "worldwise compare OLD_RUN latest --fail-above 0%"
-    return f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72"
+    core = "cortex-a7" if code.manifest.architecture == own_code.ARMV7 else "cortex-a72"
+    return f"worldwise predict {name} --case '{dearest.id}' --core {core}"
 
 
 def _began(ready: Ready, first: int, later: Sequence[int]) -> str:

@@ -178,7 +178,7 @@ class Session:
             records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
             return Modelled(case, records, lambda core: flat_case(case, records, regions, core), None)
         explainer = self.explainer(case, run, cores, whole)
-        flat = is_flat(case.target) or isinstance(explainer, FirmwareExplainer)
+        flat = is_flat(case.target) or isinstance(explainer, FirmwareExplainer | Armv7Explainer)
         attribution = (FlatAttribution if flat else Attribution)(explainer)
         return Modelled(case, attribution.explainer.records, attribution.case, attribution)
 
@@ -219,7 +219,8 @@ def _own_kind(case: Case) -> type[OwnExplainer]:
 
 def _plugin_of(case: Case) -> Recipe:
     """The plugin that follows a case's stacks."""
-    flat = is_flat(case.target) or own_code.is_firmware(case.implementation)
+    name = case.implementation
+    flat = is_flat(case.target) or own_code.is_firmware(name) or own_code.is_armv7(name)
     return flat_plugin() if flat else plugin_recipe()
 
 

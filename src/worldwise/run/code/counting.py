@@ -29,6 +29,7 @@ from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.mangled import demangler
 from worldwise.machine.symbols.own import OWN_PROCESS, map_program, own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols
@@ -39,10 +40,11 @@ from worldwise.records.models import CLOCK, Failure
 from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
+from worldwise.run.code.crash import crash_words
+from worldwise.run.code.lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets import own_armv7
-from worldwise.targets.own_code import is_armv7, linux_of, tee_base
+from worldwise.targets.own_code import is_armv7, linux_of, tee_base, telling
 
 if TYPE_CHECKING:
     from worldwise.run.code.firmware import FirmwareCounter
@@ -87,10 +89,18 @@ def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[
         _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
         (life,) = lives_of(work)
         files.copy(work / VDSO, machine.files[own_code.ARCHIVE].parent / VDSO, _MOST_VDSO, work)
-        maps = files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")
+        mapped = list(_mapped(files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")))
         output = files.read_bytes(work / OUTPUT, MOST_OUTPUT, work)
-    require_good(command[0], life, output)
-    return life, list(_mapped(maps))
+    require_good(command[0], life, output, _crash(emulator, machine, mapped) if life.signal else "")
+    return life, mapped
+
+
+def _crash(emulator: Emulator, machine: Machine, mapped: Sequence[Mapped]) -> str:
+    """Where a signal ends the program, as it follows the signal's name: it is started once more for that."""
+    content = initramfs_files(machine.files[own_code.ARCHIVE])
+    with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
+        _run(emulator, telling(machine), Path(temporary), None, (CRASH,))
+        return crash_words(Path(temporary), content, mapped, demangler(emulator.lab))
 
 
 def _mapped(maps: str) -> Iterator[Mapped]:
@@ -99,11 +109,11 @@ def _mapped(maps: str) -> Iterator[Mapped]:
             yield Mapped(begin=int(match[1], 16), end=int(match[2], 16), offset=int(match[3], 16), path=match[4])
 
 
-def require_good(program: str, life: Life, output: bytes) -> None:
-    """Raise WorldwiseError, with the end of what it printed, if a life of the program went wrong."""
+def require_good(program: str, life: Life, output: bytes, where: str = "") -> None:
+    """Raise WorldwiseError, with the end of what it printed, if a life of the program went wrong; `where` it ended."""
     if life.problem:
         raise WorldwiseError(
-            f"{program} {life.problem}.",
+            f"{program} {life.problem}{where}.",
             "try it first: a program that fails is not measured"
             if not life.idle
             else "let it compute without sleeping, or measure a program of the same functions that does",
@@ -199,7 +209,9 @@ class Counter:
         plugin = self.images.get(flat_plugin() if flat else plugin_recipe())
         tables = list((cores or {}).values())
         calls = own_code.functions_in(addresses)
-        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if cores and not whole else {})
+        # Models of flat programs run through everything.
+        sampled = cores and not whole and not flat
+        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if sampled else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         parts += labels
@@ -210,7 +222,7 @@ class Counter:
             placed = tables_in(tables, work)
             if flat:
                 file, given = plugin.file("flat.so"), tuple(labels)
-                made: Plugin = FlatPlugin(file, arguments, functions, calls=calls, labels=given)
+                made: Plugin = FlatPlugin(file, arguments, functions, placed, calls, given)
             else:
                 made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
             directory = work / "run"
@@ -333,11 +345,6 @@ def counted_of(
     labels = own_code.labels_of(manifest.addresses, manifest.marks)
     if manifest.kind == own_code.FIRMWARE:
         return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh, labels, cores)
-    if cores and manifest.architecture == own_code.ARMV7:
-        raise WorldwiseError(
-            f"own/{code.name}: a program for 32-bit Arm is not predicted yet.",
-            "build it for AArch64 too, and predict that one",
-        )
     return counter.count(
         machine,
         manifest.mapped,

@@ -28,6 +28,7 @@ from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
 from worldwise.run.code.counting import Counted, calls_of, printed_end
+from worldwise.run.code.faults import fault_of
 from worldwise.run.code.lives import Life
 from worldwise.run.code.naming import (
     Function,
@@ -212,7 +213,10 @@ class FirmwareCounter:
         # No program of ours runs there and says how it ended.
         (directory / RECORDS).write_text(NO_RECORDS, encoding="ascii")
         self.notify(f"starting {machine.name}")
-        ended = self.emulator.run(machine, (), directory, plugin=plugin)
+        try:
+            ended = self.emulator.run(machine, (), directory, plugin=plugin)
+        except WorldwiseError as error:
+            raise fault_of(self.emulator, machine, directory, error) from None
         (directory / RECORDS).unlink(missing_ok=True)
         self.notify(f"{machine.name} ended in {ended.wall_seconds:.1f} s")
         return directory

@@ -10,7 +10,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 
 # What the machine leaves besides what every machine does.
-LAUNCHED, OUTPUT, STARTED = "launched", "output", "started"
+LAUNCHED, OUTPUT, STARTED, CRASH = "launched", "output", "started", "crash"
 _MOST_LAUNCHED = 2**20
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
 

@@ -18,6 +18,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.code.counting import Counted, Counter, calls_of, find, printed_end
+from worldwise.run.code.crash import bias_of, images_in
 from worldwise.run.code.naming import (
     Function,
     as_functions,
@@ -38,7 +39,6 @@ MAIN, ENTRY = "main", "entry"
 CALLS, INVOKE = "TEEC_*", "TEEC_InvokeCommand"
 _MOST_REGIONS = 500
 _MOST_CLOSE = 6
-_PAGE = 4096
 
 
 @dataclass(frozen=True)
@@ -162,9 +162,9 @@ def _regions(
 def _marks(wanted: Wanted, own: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[Mark]:
     """The marks in the user's own files that were asked for: all, if nothing was."""
     placed = {}
-    for image, maps in _images(own, mapped):
+    for image, maps in images_in(own, mapped):
         (segments,) = ask(own[image], ("segments",), what=files.quoted(image))
-        bias = _bias(segments, maps)
+        bias = bias_of(segments, maps)
         if bias is not None:
             placed[image] = own[image], bias
     found = marks_of(placed, wanted.application.elf if wanted.application else b"")
@@ -200,9 +200,9 @@ def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int
 
 def _rows(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, str, int]]:
     """Every function of every file that is mapped: its symbol, the file, and where it is in memory."""
-    for image, maps in _images(content, mapped):
+    for image, maps in images_in(content, mapped):
         segments, functions = ask(content[image], ("segments",), ("named_functions",), what=files.quoted(image))
-        bias = _bias(segments, maps)
+        bias = bias_of(segments, maps)
         if bias is None:
             continue
         for name, start, _ in functions:
@@ -212,27 +212,12 @@ def _rows(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tu
                 yield name, image, address
 
 
-def _images(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, list[Mapped]]]:
-    for path in dict.fromkeys(one.path for one in mapped):
-        if path.lstrip("/") in content:
-            yield path.lstrip("/"), [one for one in mapped if one.path == path]
-
-
-def _bias(segments: Iterable[Sequence[int]], maps: Sequence[Mapped]) -> int | None:
-    """How far above its link address a file is."""
-    for offset, size, address, *_ in segments:
-        for one in maps:
-            if offset - offset % _PAGE <= one.offset < offset + size:
-                return one.begin - (address + one.offset - offset)
-    return None
-
-
 def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -> Function:
     """The first instruction of a file."""
-    for name, maps in _images(content, mapped):
+    for name, maps in images_in(content, mapped):
         if name == image:
             segments, program = ask(content[image], ("segments",), ("program",), what=files.quoted(image))
-            bias = _bias(segments, maps)
+            bias = bias_of(segments, maps)
             if bias is not None:
                 # The lowest bit marks T32, whose instructions stand at even addresses as all others do.
                 return Function(ENTRY, image, (program[2] & ~1) + bias, frozenset((ENTRY,)))

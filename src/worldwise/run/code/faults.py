@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where firmware faulted, or was, that did not come to its end: it is started once more under a debugger."""
+
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.machine.elf import address_name
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.gdbstub import GdbStub
+from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine
+from worldwise.run.code.order import NO_RECORDS
+
+_MOST_LOG = 2**24
+_LOCKUP = b"qemu: fatal: Lockup"
+# Registers of the core in memory (Armv7-M ARM, B3.2): where its vectors are; why it faulted, and the address.
+_VECTORS, _WHY, _ADDRESS = 0xE000_ED08, 0xE000_ED28, 0xE000_ED38
+_ADDRESS_IS_VALID = 1 << 15
+_HARD_FAULT = 3
+# Registers by their numbers for a debugger, and what is in them.
+_SP, _LINK, _PC, _STATE = 13, 14, 15, 25
+_PROCESS_STACK, _PUSHED_PC, _EXCEPTION = 4, 24, 0x1FF
+_HANGS, _SECONDS = " hangs", 10
+
+
+def fault_of(emulator: Emulator, machine: Machine, directory: Path, error: WorldwiseError) -> WorldwiseError:
+    """What is said of firmware that did not come to its end in the run of a folder: `error`, with the place."""
+    try:
+        log = files.read_bytes(directory / EMULATOR_LOG, _MOST_LOG, directory)
+    except OSError:
+        return error
+    locked = _LOCKUP in log
+    if not locked and _HANGS not in error.message:
+        return error
+    fault, place = _watched(emulator, machine)
+    if not locked and not fault:
+        where = f". After {_SECONDS} s it was{place}." if place else ""
+        return WorldwiseError(f"{error.message}{where}", error.hint, error.details)
+    how = (
+        "and locked up: there is no handler for a fault, or it has one itself"
+        if locked
+        else "and the handler of faults does not end"
+    )
+    return WorldwiseError(
+        f"{machine.name}: the core faulted{fault}, {how}.",
+        "does it start on this machine, and does that have the devices that it uses? `--machine` names another",
+        error.details or emulator.diagnosis(directory, machine),
+    )
+
+
+def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
+    """Where it faults, and why; or where it is after a time, if it does not."""
+    said = {"fault": "", "place": ""}
+
+    def place(at: int) -> str:
+        name = files.quoted(address_name(machine.symbols["program"], at))
+        return f" at {at:#x}{f' in {name}' if name else ''}"
+
+    def steer(debugger: GdbStub) -> None:
+        end = time.monotonic() + _SECONDS
+        handler = _word(debugger, _word(debugger, _VECTORS) + 4 * _HARD_FAULT) & ~1
+        try:
+            debugger.run_to(handler, lambda: time.monotonic() > end)
+        except WorldwiseError:
+            debugger.interrupt()
+            debugger.reply()
+            said["place"] = place(debugger.register(_PC))
+        else:
+            # Other exceptions may have the same handler, and tasks another stack.
+            if debugger.register(_STATE) & _EXCEPTION == _HARD_FAULT:
+                in_task = debugger.register(_LINK) & _PROCESS_STACK
+                pushed = 0 if in_task else _word(debugger, debugger.register(_SP) + _PUSHED_PC) & ~1
+                said["fault"] = (" in a task" if in_task else place(pushed)) + _why(debugger)
+        # It would end as before, or not at all.
+        raise WorldwiseError("seen")
+
+    with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
+        (Path(temporary) / RECORDS).write_text(NO_RECORDS, encoding="ascii")
+        with contextlib.suppress(WorldwiseError):
+            emulator.steered(machine, (), Path(temporary), None, steer)
+    return said["fault"], said["place"]
+
+
+def _why(debugger: GdbStub) -> str:
+    if not _word(debugger, _WHY) & _ADDRESS_IS_VALID:
+        return ""
+    return f": it wanted address {_word(debugger, _ADDRESS):#x}, where this machine has nothing"
+
+
+def _word(debugger: GdbStub, address: int) -> int:
+    return int.from_bytes(debugger.read(address, 4), "little")
