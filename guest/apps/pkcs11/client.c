@@ -14,8 +14,8 @@
 #include "token.h"
 
 #define MEASURE "step"
-/* The TA's heap of 32 KiB has room for that many more pairs. */
-#define MOST_OTHERS 16
+/* What id's byte has room for; the TA's heap may have less. */
+#define MOST_OTHERS 64
 
 static const char *const kind_names[TOKEN_KINDS] = {
 	[TOKEN_P256] = "ecdsa-p256",  [TOKEN_P384] = "ecdsa-p384",   [TOKEN_RSA2048] = "rsa2048-pss",
@@ -139,29 +139,34 @@ static void find_all(void)
 		key.public = token_find(session, CKO_PUBLIC_KEY, TOKEN_KEY);
 }
 
+static bool refuses(CK_RV rv)
+{
+	return rv == CKR_SIGNATURE_INVALID || rv == CKR_ENCRYPTED_DATA_INVALID;
+}
+
 /* What a step signed or encrypted the token takes back, and nothing else: a bit of it is turned. */
 static void check(void)
 {
-	bool good;
 	bool refused;
 
 	if (key.kind == TOKEN_AES256) {
 		uint8_t *opened = message_make(size);
 
 		memset(opened, 0, size);
-		good = token_decrypt(session, &key, iv, sealed, size, opened) == CKR_OK && !memcmp(opened, message, size);
+		token_must(token_decrypt(session, &key, iv, sealed, size, opened), "C_Decrypt");
+		if (memcmp(opened, message, size) != 0)
+			bench_fail("the token does not decrypt what it encrypted");
 		sealed[size] ^= 1;
-		refused = token_decrypt(session, &key, iv, sealed, size, opened) == CKR_ENCRYPTED_DATA_INVALID;
+		/* The standard's answer is CKR_ENCRYPTED_DATA_INVALID; OP-TEE 4.10's TA has one for signatures and tags. */
+		refused = refuses(token_decrypt(session, &key, iv, sealed, size, opened));
 		sealed[size] ^= 1;
 		free(opened);
 	} else {
-		good = token_verify(session, &key, message, size, &signature) == CKR_OK;
+		token_must(token_verify(session, &key, message, size, &signature), "C_Verify");
 		signature.bytes[signature.size - 1] ^= 1;
-		refused = token_verify(session, &key, message, size, &signature) == CKR_SIGNATURE_INVALID;
+		refused = refuses(token_verify(session, &key, message, size, &signature));
 		signature.bytes[signature.size - 1] ^= 1;
 	}
-	if (!good)
-		bench_fail("the token does not accept what it made");
 	if (!refused)
 		bench_fail("the token accepts what was changed");
 }
@@ -375,9 +380,6 @@ static void run_case(const struct bench_plan *plan)
 	TEEC_CloseSession(&app_session);
 }
 
-const struct app app = { .uuid = { 0xfd02c9da,
-				   0x306c,
-				   0x48c7,
-				   { 0xa4, 0x9c, 0xbb, 0xd8, 0x27, 0xae, 0x86, 0xee } },
+const struct app app = { .uuid = { 0xfd02c9da, 0x306c, 0x48c7, { 0xa4, 0x9c, 0xbb, 0xd8, 0x27, 0xae, 0x86, 0xee } },
 			 .run = run_case,
 			 .opens_sessions = true };

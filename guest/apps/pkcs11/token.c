@@ -90,8 +90,8 @@ void token_generate(CK_SESSION_HANDLE session, struct token_key *key, uint8_t id
 		{ CKA_TOKEN, stored, sizeof(*stored) },
 		{ CKA_ID, &id, sizeof(id) },
 		{ CKA_VERIFY, &yes, sizeof(yes) },
-		rsa ? (CK_ATTRIBUTE){ CKA_MODULUS_BITS, &bits, sizeof(bits) } :
-		      (CK_ATTRIBUTE){ CKA_EC_PARAMS, curve, curve_size },
+		rsa ? (CK_ATTRIBUTE){ CKA_MODULUS_BITS, &bits, sizeof(bits) }
+		    : (CK_ATTRIBUTE){ CKA_EC_PARAMS, curve, curve_size },
 		{ CKA_PUBLIC_EXPONENT, exponent, sizeof(exponent) },
 	};
 	CK_ATTRIBUTE private[] = {

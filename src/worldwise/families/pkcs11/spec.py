@@ -22,7 +22,7 @@ _MECHANISMS_OF = {"generate": PAIRS, "sign": (*PAIRS, HMAC), "verify": (*PAIRS, 
 # Bytes of what a secret key authenticates or encrypts.
 LEAST, MOST = 16, 1024 * 1024
 # Other key pairs of the token: see guest/apps/pkcs11/client.c.
-MOST_OTHERS = 16
+MOST_OTHERS = 64
 
 _MECHANISM = Parameter("mechanism", "mechanisms", MECHANISMS)
 _OBJECT = Parameter("object", "objects", ("session", "token"))
