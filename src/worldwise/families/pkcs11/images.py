@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldwise.families.pkcs11.spec import PKCS11
+from worldwise.lab.debian.lock import Package
 from worldwise.lab.image import Recipe
 from worldwise.lab.lab import open_lab
 from worldwise.plan.case import Case
@@ -17,6 +18,11 @@ from worldwise.targets.families import Images
 # another package in the lab's lock would move the address of every image.
 _LOCKED_BY = "keycache"
 _LIBRARY = ("libckteec0t64", "arm64")
+
+
+def locked() -> Package:
+    """The package of libckteec, as it is locked."""
+    return open_lab(name=_LOCKED_BY).package(*_LIBRARY)
 
 
 @functools.cache
