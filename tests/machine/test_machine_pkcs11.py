@@ -29,7 +29,7 @@ def test_a_step_is_the_same_twice_and_its_signatures_are_right(records_of: RunCa
 
 
 def test_a_call_that_fails_ends_the_case_with_its_name(images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
-    """GCM in the TA keeps what it decrypts until it has seen the tag, in a heap of 32 KiB: a larger message has no room."""
+    """GCM in the TA keeps what it decrypts until it has seen the tag, in a heap of 32 KiB."""
     case = parse_case(f"{CASE}encrypt,mechanism=aes256-gcm,object=session,message=64KiB", 1, 0)
     target = EMULATED["optee"]
     emulator.run(target.machine(case, images), target.program(case), tmp_path)

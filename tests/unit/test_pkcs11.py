@@ -25,7 +25,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.plan.case import parse_case
 from worldwise.records.messages import message
 from worldwise.targets import optee_images
-from worldwise.targets.known import EMULATED
+from worldwise.targets.optee import OPTEE_TARGETS
 
 CASE = "optee/mbedtls-nist-O2/pkcs11,storage=ree,action="
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -58,7 +58,12 @@ def test_what_makes_no_sense_is_refused_with_the_way_out(given: str, problem: st
 
 @pytest.mark.parametrize(
     "given",
-    ["initialize", "login,others=4", "find,mechanism=ecdsa-p256,object=session", "generate,mechanism=rsa2048-pss,object=token"],
+    [
+        "initialize",
+        "login,others=4",
+        "find,mechanism=ecdsa-p256,object=session",
+        "generate,mechanism=rsa2048-pss,object=token",
+    ],
 )
 def test_what_makes_sense_is_a_case(given: str) -> None:
     assert parse_case(CASE + given).id == CASE + given
@@ -89,7 +94,9 @@ def _hmac(index: int) -> TokenEvidence:
 
 def _gcm(index: int) -> TokenEvidence:
     iv = bytes(12)
-    return _evidence(index, "aes256-gcm", 64, bytes(32), AESGCM(bytes(32)).encrypt(iv, message(64, index), None)[-16:], iv)
+    return _evidence(
+        index, "aes256-gcm", 64, bytes(32), AESGCM(bytes(32)).encrypt(iv, message(64, index), None)[-16:], iv
+    )
 
 
 def _evidence(index: int, mechanism: str, size: int, shown: bytes, made: bytes, iv: bytes = b"") -> TokenEvidence:
@@ -182,7 +189,7 @@ def test_the_library_is_of_the_same_source_as_the_labs_libteec(monkeypatch: pyte
     package.write_bytes(b"package")
     monkeypatch.setattr(images, "library", lambda: package)
     case = parse_case(CASE + "login")
-    recipes = EMULATED["optee"].recipes(case)
+    recipes = OPTEE_TARGETS["optee"].recipes(case)
     # The core is that of every other family, to the digit of its address.
     assert optee_images.optee("mbedtls-nist", "O2") in recipes
     (programs,) = (one for one in recipes if one.name.startswith("programs-"))

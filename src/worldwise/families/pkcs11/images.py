@@ -14,8 +14,8 @@ from worldwise.plan.case import Case
 from worldwise.targets import optee_images
 from worldwise.targets.families import Images
 
-# The lab's own lock has optee-client-dev without it. The root of the key cache has it locked, of the same source and version;
-# another package in the lab's lock would move the address of every image.
+# The lab's own lock has optee-client-dev without it. The root of the key cache has it locked, of the same source and
+# version; another package in the lab's lock would move the address of every image.
 _LOCKED_BY = "keycache"
 _LIBRARY = ("libckteec0t64", "arm64")
 

@@ -61,8 +61,8 @@ def _search_section(steps: Sequence[Step]) -> Section | None:
             number("more for\neach pair", lambda step: more(step, others(step))),
         ],
         [
-            "A search by class and number. The TA reads each object of the token from storage whose attributes it has not in "
-            "memory, and forgets those of objects that do not match: the next search reads them again.",
+            "A search by class and number. The TA reads each object of the token from storage whose attributes it has "
+            "not in memory, and forgets those of objects that do not match: the next search reads them again.",
         ],
     )
 
@@ -76,16 +76,17 @@ def _legend(steps: Sequence[Step]) -> Section:
         "How to read the tables of PKCS#11",
         None,
         [
-            "The TA is that of OP-TEE's own source (ta/pkcs11), compiled as it is; the linker puts a region around its "
-            "commands. The library is Debian's libckteec. A step is one call of PKCS#11, or those that belong together: "
-            "C_FindObjectsInit, C_FindObjects and C_FindObjectsFinal; C_SignInit and C_Sign; and so on.",
-            "first: the first call of the step after the TA was started anew, as after a boot; that of C_Initialize loads "
-            "the TA. token: an object in secure storage. session: one in the TA's memory, gone with the session. more "
-            "pairs: pairs of P-256 in the token besides the one that is used.",
-            "a process, one signature: C_Initialize, C_OpenSession, C_Login, C_FindObjects, C_Sign with P-256, C_Logout, "
-            "C_CloseSession, C_Finalize.",
+            "The TA is that of OP-TEE's own source (ta/pkcs11), compiled as it is; the linker puts a region around "
+            "its commands. The library is Debian's libckteec. A step is one call of PKCS#11, or those that belong "
+            "together: C_FindObjectsInit, C_FindObjects and C_FindObjectsFinal; C_SignInit and C_Sign; and so on.",
+            "first: the first call of the step after the TA was started anew, as after a boot; that of C_Initialize "
+            "loads the TA. token: an object in secure storage. session: one in the TA's memory, gone with the session. "
+            "more pairs: pairs of P-256 in the token besides the one that is used.",
+            "a process, one signature: C_Initialize, C_OpenSession, C_Login, C_FindObjects, C_Sign with P-256, "
+            "C_Logout, C_CloseSession, C_Finalize.",
             "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides.",
-            "After each step the key signs, or what it made is checked, by the token and by the host with another library.",
+            "After each step the key signs, or what it made is checked, by the token and by the host with another "
+            "library.",
             *(f"{row.place}: {row.includes}." for row in (steps[0].client, steps[0].ta)),
         ],
         name="pkcs11-legend",
