@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answer of PKCS#11 on one screen: what each step of an application costs, and where a signature's price is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import count, whole
+from worldwise.base.tables import whole
 from worldwise.families.pkcs11.spec import EC, PKCS11
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
@@ -51,7 +52,7 @@ def steps_of(reading: Reading) -> list[Step]:
 def what(step: Step) -> str:
     """The step, and with which key: `C_Sign ecdsa-p256`."""
     words = (ACTIONS[step.given["action"]], step.given.get("mechanism", ""), step.given.get("message", ""))
-    among = f", {others(step)} more pair{'s' * (others(step) > 1)}" if others(step) else ""
+    among = f", +{others(step)} pair{'s' * (others(step) > 1)}" if others(step) else ""
     return " ".join(filter(None, words)) + among
 
 
@@ -61,16 +62,22 @@ def others(step: Step) -> int:
 
 
 def pkcs11_answer(reading: Reading) -> list[Answer]:
-    """Each step as the application sees it, the dearest first; nothing if the run has none."""
-    steps = sorted(steps_of(reading), key=lambda step: -step.client.median)
+    """Each step as the application sees it, the dearest first; nothing if the run has none.
+
+    Of several variants of OP-TEE that with the most steps: what the others change is in the report.
+    """
+    found = steps_of(reading)
+    by_variant = Counter(step.client.variant for step in found)
+    variant = max(by_variant, key=by_variant.__getitem__, default="")
+    own = (step for step in found if step.client.variant == variant)
+    steps = sorted(own, key=lambda step: -step.client.median)
     return answer(
-        "What a step with OP-TEE's PKCS#11 TA costs an application",
+        f"What a step with OP-TEE's PKCS#11 TA costs an application: {variant}",
         steps,
         [
             name("step", what),
             name("key is", lambda step: step.given.get("object", "-")),
             name("storage", lambda step: step.given["storage"]),
-            *([name("variant", lambda step: step.client.variant)] if len(_variants(steps)) > 1 else []),
             number("first\ninstr", lambda step: whole(step.client.first)),
             number("median\ninstr", lambda step: whole(step.client.median)),
             number("of it\nin the TA, %", lambda step: f"{100 * step.ta.median / step.client.median:.1f}", spare=1),
@@ -83,10 +90,6 @@ def pkcs11_answer(reading: Reading) -> list[Answer]:
     )
 
 
-def _variants(steps: Iterable[Step]) -> set[str]:
-    return {step.client.variant for step in steps}
-
-
 def _tier(step: Step) -> int:
     """Of a screen's lines first those that a handshake is made of, then those of other storage and other keys."""
     plain = step.given["storage"] == "ree" and step.given.get("mechanism", EC[0]) == EC[0]
@@ -96,15 +99,11 @@ def _tier(step: Step) -> int:
 
 def _verdict(steps: Sequence[Step]) -> str:
     """How much of a process that signs once is the signature; empty without both."""
-    found = {
-        step.given["action"]: step.client.median
-        for step in steps
-        if not _tier(step) and not others(step) and len(_variants(steps)) == 1
-    }
+    found = {step.given["action"]: step.client.median for step in steps if not _tier(step) and not others(step)}
     if not found.keys() >= {"whole", "sign"}:
         return ""
-    parts = [f"{ACTIONS[key]} {count(found[key])}" for key in ("sign", "login") if key in found]
+    parts = [f"{ACTIONS[key]} {whole(found[key])}" for key in ("sign", "login") if key in found]
     return (
-        f"A process that signs once with P-256 executes {count(found['whole'])} instructions, once the TA is loaded: "
+        f"A process that signs once with P-256 executes {whole(found['whole'])} instructions, once the TA is loaded: "
         f"{', '.join(parts)}."
     )

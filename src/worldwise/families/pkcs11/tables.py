@@ -81,7 +81,7 @@ def _legend(steps: Sequence[Step]) -> Section:
             "together: C_FindObjectsInit, C_FindObjects and C_FindObjectsFinal; C_SignInit and C_Sign; and so on.",
             "first: the first call of the step after the TA was started anew, as after a boot; that of C_Initialize "
             "loads the TA. token: an object in secure storage. session: one in the TA's memory, gone with the session. "
-            "more pairs: pairs of P-256 in the token besides the one that is used.",
+            "+4 pairs: pairs of P-256 in the token besides the one that is used.",
             "a process, one signature: C_Initialize, C_OpenSession, C_Login, C_FindObjects, C_Sign with P-256, "
             "C_Logout, C_CloseSession, C_Finalize.",
             "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides.",
