@@ -49,6 +49,11 @@ def steps_of(reading: Reading) -> list[Step]:
     return [Step(found["client"], found["ta"]) for found in places.values() if found.keys() >= {"client", "ta"}]
 
 
+def searches_of(steps: Sequence[Step]) -> list[Step]:
+    """The searches for a key of a token."""
+    return [step for step in steps if step.given["action"] == "find" and step.given["object"] == "token"]
+
+
 def what(step: Step) -> str:
     """The step, and with which key: `C_Sign ecdsa-p256`."""
     words = (ACTIONS[step.given["action"]], step.given.get("mechanism", ""), step.given.get("message", ""))
@@ -83,7 +88,7 @@ def pkcs11_answer(reading: Reading) -> list[Answer]:
             number("of it\nin the TA, %", lambda step: f"{100 * step.ta.median / step.client.median:.1f}", spare=1),
             number(f"median at\n{clock_text(reading)}, ms", lambda step: milliseconds(step.client.median, reading)),
         ],
-        (STEPS, SEARCHES),
+        (STEPS, *((SEARCHES,) if len(searches_of(found)) > 1 else ())),
         rows=[step.client for step in steps],
         verdict=_verdict(steps),
         tiers=[_tier(step) for step in steps],

@@ -36,7 +36,7 @@ class TokenEvidence(EvidenceRecord):
 
     tag: ClassVar[str] = "token"
     mark: ClassVar[str] = "open"
-    order: ClassVar[int] = 20
+    order: ClassVar[int] = 19
 
     type: Literal["evidence"]
     measure: Literal["step"]

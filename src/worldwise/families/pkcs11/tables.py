@@ -4,7 +4,17 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.tables import Section, count, ratio, spread
-from worldwise.families.pkcs11.answer import ACTIONS, SEARCHES, STEPS, Step, others, pkcs11_answer, steps_of, what
+from worldwise.families.pkcs11.answer import (
+    ACTIONS,
+    SEARCHES,
+    STEPS,
+    Step,
+    others,
+    pkcs11_answer,
+    searches_of,
+    steps_of,
+    what,
+)
 from worldwise.families.pkcs11.spec import PKCS11
 from worldwise.read.models import Reading
 from worldwise.report.building import name, number, section
@@ -41,7 +51,7 @@ def _steps_section(steps: Sequence[Step]) -> Section | None:
 
 
 def _search_section(steps: Sequence[Step]) -> Section | None:
-    searches = [step for step in steps if step.given["action"] == "find" and step.given["object"] == "token"]
+    searches = searches_of(steps)
     alone: Mapping[str, Step] = {_machine(step): step for step in searches if not others(step)}
 
     def more(step: Step, each: float) -> str:
