@@ -24,6 +24,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.families.echo import host_times as echo_host
 from worldwise.families.keycache import build as keycache
+from worldwise.families.pkcs11 import images as pkcs11
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
@@ -162,6 +163,9 @@ def _stand_ins(directory: Path) -> Iterator[None]:
     def broker(_: object = None) -> Path:
         return folder(f"broker {keycache.broker_recipe().digest(open_lab(name=keycache.BROKER_ROOT))}")
 
+    def library() -> Path:
+        return folder(f"package {pkcs11.locked().file} {pkcs11.locked().sha256}")
+
     @functools.cache
     def folder(text: str) -> Path:
         path = directory / hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -173,6 +177,7 @@ def _stand_ins(directory: Path) -> Iterator[None]:
         patch.setattr(Crates, "folder", crate)
         patch.setattr(keycache, "programs", functools.cache(programs))
         patch.setattr(keycache, "broker", functools.cache(broker))
+        patch.setattr(pkcs11, "library", functools.cache(library))
         yield
 
 
@@ -292,6 +297,7 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
     "keycache-load": {"size": "16B", "action": "ping"},
     "keycache-zipf": {"clients": "1000"},
     "keycache-mqtt": {"size": "16B"},
+    "pkcs11": {"action": "login"},
     "dsa-keygen": {"scheme": "ml-dsa-65"},
     "dsa-sign": {"scheme": "ml-dsa-65", "size": "32B"},
     "dsa-verify": {"scheme": "ml-dsa-65", "size": "32B"},

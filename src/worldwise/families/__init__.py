@@ -10,6 +10,7 @@ FAMILIES = (
     "calls",
     "storage",
     "faults",
+    "pkcs11",
     "keycache",
     "abuse",
     "crypto",

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PKCS#11 in OP-TEE: the steps of an application that has its keys in the TA of OP-TEE's own source."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from worldwise.plan.parameters import LOAD, STORAGE, TICKS, action, out_of_range
+from worldwise.plan.spec import IN_TEE, OPTEE, App, Operation, Parameter, Spec
+
+PKCS11 = "pkcs11"
+MEASURE = "step"
+# Steps that are of no key of the case's: what the key does afterwards only shows that they went well.
+SESSION_ACTIONS = ("initialize", "open-session", "login", "whole")
+KEY_ACTIONS = ("find", "generate", "sign", "verify", "encrypt")
+EC = ("ecdsa-p256", "ecdsa-p384")
+PAIRS = (*EC, "rsa2048-pss")
+HMAC, GCM = "hmac-sha256", "aes256-gcm"
+SECRETS = (HMAC, GCM)
+MECHANISMS = (*PAIRS, *SECRETS)
+# Of which action; of those that are not here, EC.
+_MECHANISMS_OF = {"generate": PAIRS, "sign": (*PAIRS, HMAC), "verify": (*PAIRS, HMAC), "encrypt": (GCM,)}
+# Bytes of what a secret key authenticates or encrypts.
+LEAST, MOST = 16, 1024 * 1024
+# Other key pairs of the token: see guest/apps/pkcs11/client.c.
+MOST_OTHERS = 64
+
+_MECHANISM = Parameter("mechanism", "mechanisms", MECHANISMS)
+_OBJECT = Parameter("object", "objects", ("session", "token"))
+# What a key pair signs has a size of its own, so that a message's is not always there.
+_MESSAGE = Parameter("message", "messages")
+_OTHERS = Parameter("others", "others", most=MOST_OTHERS)
+# With RPMB the files' directory has its hash there. The TA itself takes no other storage while there are files.
+_STORAGE = replace(STORAGE, values=("ree", "ree-rpmb"))
+
+
+def _problem(_target: str, given: Mapping[str, str]) -> str:
+    name = given["action"]
+    if name in SESSION_ACTIONS:
+        extra = next((key for key in ("mechanism", "object", "message") if key in given), "")
+        return f"'{name}' has no {extra}: it is the same for every key." if extra else ""
+    if "mechanism" not in given or "object" not in given:
+        return (
+            f"'{name}' needs a mechanism, such as mechanism=ecdsa-p256, and what its key is: object=session or "
+            "object=token."
+        )
+    mechanism = given["mechanism"]
+    allowed = _MECHANISMS_OF.get(name, EC)
+    if mechanism not in allowed:
+        return f"'{name}' has no mechanism={mechanism}. Allowed: {', '.join(allowed)}."
+    if mechanism not in SECRETS:
+        return "what a key pair signs has a size of its own: leave out message." if "message" in given else ""
+    if "message" not in given:
+        return f"mechanism={mechanism} needs a message's size, such as message=1KiB."
+    return out_of_range(given["message"], LEAST, MOST)
+
+
+SPEC = Spec(
+    operations=(
+        Operation(
+            PKCS11,
+            {OPTEE: {MEASURE: IN_TEE}},
+            {
+                OPTEE: (
+                    LOAD,
+                    TICKS,
+                    _STORAGE,
+                    action(*SESSION_ACTIONS, *KEY_ACTIONS),
+                    _MECHANISM,
+                    _OBJECT,
+                    _MESSAGE,
+                    _OTHERS,
+                )
+            },
+            _problem,
+            app=PKCS11,
+        ),
+    ),
+    apps={PKCS11: App("fd02c9da-306c-48c7-a49c-bbd827ae86ee", elsewhere="OP-TEE's own regression tests (xtest)")},
+)
