@@ -38,7 +38,6 @@ class FlatAttribution(Attribution):
             found = sum(one.what in _EXCEPTIONS for region in regions for one in self._within(region))
         return Events(**dict.fromkeys(Events.model_fields, 0) | {"exceptions": found})
 
-
     def _within(self, region: Pass) -> Iterator[Event]:
         """The events of a region: those of the region around it, from its begin to its end."""
         trace = self.explainer.trace
