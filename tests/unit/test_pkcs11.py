@@ -130,6 +130,8 @@ def test_a_key_that_is_none_is_a_problem_and_no_crash() -> None:
     assert "modulus" in _rsa(0).model_copy(update={"open": "00" * 256}).problem()
     assert "modulus" in _rsa(0).model_copy(update={"open": "00"}).problem()
     assert "bytes" in right.model_copy(update={"result": "00"}).problem()
+    assert "a key of 1 bytes" in _gcm(0).model_copy(update={"open": "00"}).problem()
+    assert "a vector of 0" in _gcm(0).model_copy(update={"iv": ""}).problem()
 
 
 def test_a_result_of_another_key_than_the_cases_is_told() -> None:

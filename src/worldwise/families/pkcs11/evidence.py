@@ -24,7 +24,7 @@ _CURVES: dict[str, tuple[ec.EllipticCurve, hashes.HashAlgorithm, int]] = {
     "ecdsa-p384": (ec.SECP384R1(), hashes.SHA384(), 48),
 }
 _RSA_BYTES, _RSA_EXPONENT, _SIGNED_BY_RSA = 256, 65537, 32
-_TAG = 16
+_TAG, _AES_BYTES = 16, 32
 _WRONG = "the signature is wrong: it does not verify"
 
 
@@ -66,6 +66,8 @@ class TokenEvidence(EvidenceRecord):
             due = hmac.HMAC(shown, hashes.SHA256())
             due.update(message)
             return "" if due.finalize() == made else "the HMAC is wrong: it is not that of the message"
+        if len(shown) != _AES_BYTES or not self.iv:
+            return f"a key of {len(shown)} bytes and a vector of {len(self.iv) // 2}"
         sealed = AESGCM(shown).encrypt(bytes.fromhex(self.iv), message, None)
         return "" if sealed[-_TAG:] == made else "the tag is wrong: it is not that of AES-256 in GCM"
 
