@@ -262,6 +262,31 @@ def line(cells: Iterable[Cell], rows: Iterable[Row] = (), rank: Any = 0, figures
 
 # --- the checker ---
 
+_TOKEN_STEPS = {
+    "initialize": "C_Initialize",
+    "open-session": "C_OpenSession",
+    "login": "C_Login",
+    "find": "C_FindObjects",
+    "generate": "C_GenerateKeyPair",
+    "sign": "C_Sign",
+    "verify": "C_Verify",
+    "encrypt": "C_Encrypt",
+    "whole": "a process, one signature",
+}
+
+
+def _near(value: float) -> Callable[[str], bool]:
+    """A cell that is a count without its half, rounded either way."""
+    return one_of({f"{value:,.0f}", f"{math.floor(value + 0.5):,}"})
+
+
+def _token_rank(own: dict[str, str]) -> int:
+    """0: a part of a handshake by a P-256 key of the token in plain storage; 1: another step of that; 2: all else."""
+    if own["storage"] != "ree" or own.get("mechanism", "ecdsa-p256") != "ecdsa-p256":
+        return 2
+    return int(own.get("object", "token") != "token" or own["action"] in ("verify", "generate"))
+
+
 # How many lines an answer's title says that it has, and what its sentences are of.
 Expected = tuple[list[Line], Sequence[Row]]
 
@@ -342,6 +367,7 @@ class Checker:
             (r"Which library is fastest, of those compiled alike:? ?(?P<where>.*)", self._linux),
             (r"Which build options are fastest:? ?(?P<where>.*)", self._options),
             (r"What SHA-256 costs in the TEE \(MB/s: if each instruction took one cycle\)", self._hashes),
+            (r"What a step with OP-TEE's PKCS#11 TA costs an application: (?P<variant>\S+)", self._token),
             (r"What post-quantum cryptography costs", self._pqc),
             (r"What a call into the secure state costs, compiled at -(?P<level>\w+): medians", self._gateway),
             (r"How the published figures were compiled", self._compiled),
@@ -626,6 +652,20 @@ class Checker:
                     )
                 ]
             first += [(r"Of (?P<limit>[\d.]+ \w+) by prediction: (?P<said>.+?)\.(?= |$)", self._check_by_prediction)]
+        elif title.startswith("What a step with OP-TEE's PKCS#11"):
+            found = {
+                given(row)["action"]: f"{row['median']:,.0f}"
+                for row in scope
+                if not _token_rank(given(row)) and "others" not in given(row)
+            }
+            if {"whole", "sign"} <= found.keys():
+                login = f", C_Login {found['login']}" if "login" in found else ""
+                first = [
+                    exact(
+                        f"A process that signs once with P-256 executes {found['whole']} instructions, once the TA is "
+                        f"loaded: C_Sign {found['sign']}{login}."
+                    )
+                ]
         elif title == "What each storage survives":
             first = [(r"(?P<said>\d.*?new one\.|\d.*?not detected\.)", self._check_faults_said)]
             first += [(r"Not detected: (?P<said>.+?)\.(?= |$)", lambda _: None)]
@@ -968,6 +1008,27 @@ class Checker:
             cells = [row["variant"], row["place"], whole, count(row["worst"]), self.milliseconds(row["worst"])]
             lines.append(line(cells, [row], 0, [row["median"]]))
         return lines, scope
+
+    def _token(self, found: re.Match[str], block: Block) -> Expected:
+        steps = [row for row in self.rows if row["operation"] == "pkcs11" and quiet(row)]
+        variants = [row["variant"] for row in steps]
+        if variants.count(found["variant"]) != max(map(variants.count, variants)):
+            self._say(f"'{block.title}': another variant has more steps")
+        scope = [row for row in steps if row["variant"] == found["variant"]]
+        inside = {row["case"]: row["median"] for row in scope if row["place"] == "ta"}
+        lines = []
+        for row in scope:
+            own = given(row)
+            if row["place"] != "client" or row["case"] not in inside:
+                continue
+            words = " ".join(filter(None, (_TOKEN_STEPS[own["action"]], own.get("mechanism"), own.get("message"))))
+            pairs = int(own.get("others", "0"))
+            among = f", +{pairs} pair" + "s" * (pairs > 1) if pairs else ""
+            cells: list[Cell] = [words + among, own.get("object", "-"), own["storage"]]
+            cells += [_near(row["first"]), _near(row["median"])]
+            cells += [f"{100 * inside[row['case']] / row['median']:.1f}", self.milliseconds(row["median"])]
+            lines.append(line(cells, [row], _token_rank(own), [row["median"]]))
+        return lines, [row for row in scope if row["place"] == "client"]
 
     def _own(self, _found: re.Match[str], _block: Block) -> Expected:
         scope = [row for row in self.rows if row["target"] == "own"]

@@ -50,7 +50,9 @@ def _kept(path: Path) -> list[Listed]:
 def _made(path: Path) -> list[Listed]:
     from worldwise.plan.suite import load_suite
 
-    suites = [load_suite(file.stem, paths.SUITES) for file in sorted(paths.SUITES.glob("*.toml"))]
+    suites = [
+        load_suite(file.stem, paths.SUITES) for file in sorted(paths.SUITES.glob("*.toml"), key=lambda file: file.stem)
+    ]
     found = [Listed(suite.name, len(suite.cases), suite.title) for suite in suites]
     # A list that cannot be kept is made again.
     with contextlib.suppress(OSError):

@@ -33,6 +33,7 @@ INSIDE = frozenset(
         "client: cryptography",
         "client",
         "libteec",
+        "libckteec",
         "libc and the dynamic linker",
         "tee-supplicant",
         "other processes",
