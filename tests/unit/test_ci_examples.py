@@ -244,7 +244,7 @@ set -eu
 printf '%s\\n' "$*" >>"$CALLS"
 case "$1 $3" in
 "run --save-baseline") mkdir -p "$2/baselines"; echo it >"$2/baselines/$4.toml" ;;
-"run --baseline") grep -q it "$2/baselines/$4.toml"; exit "$ENDS" ;;
+"run --baseline") grep -q it "$2/baselines/$4.toml"; echo marks >"$8"; exit "$ENDS" ;;
 compare*) for word in "$@"; do case $word in markdown=*) echo moved >"${word#*=}" ;; esac; done; exit "$ENDS" ;;
 esac
 """
@@ -271,7 +271,9 @@ def test_the_steps_of_a_repository_compare_with_where_it_left(tmp_path: Path, en
     command: list[str | Path] = [CI / "repository.sh", "main"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, timeout=60)
     assert done.returncode == int(ends)
-    assert (tmp_path / "comment.md").read_text() == "moved\n"
+    assert (tmp_path / "report" / "comment.md").read_text() == "moved\n"
+    # A SARIF file beside it, written by the run that knows the limits too.
+    assert (tmp_path / "report" / "marks.sarif").read_text() == "marks\n"
     assert (tmp_path / "was" / "file").read_text() == "left"
     assert not any((tmp_path / "elsewhere").iterdir())
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
@@ -290,3 +292,17 @@ def test_a_repositorys_workflow_is_short_and_calls_the_steps(name: str) -> None:
     assert len(text.splitlines()) < 40
     assert text.count("worldwise/docs/examples/ci/repository.sh ") == 1
     assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))
+
+
+def test_lines_are_marked_by_the_job_that_runs_nothing_of_the_proposal() -> None:
+    """If this fails, a stranger's code runs with a token that writes to code scanning."""
+    text = (CI / "repository.yml").read_text(encoding="utf-8")
+    jobs = jobs_of(text)
+    (job,) = [name for name, rules in jobs.items() if rules["permissions"].get("security-events") == "write"]
+    steps = jobs[job]["steps"]
+    assert [one.get("uses", "").partition("@")[0] for one in steps] == ["actions/download-artifact", "", ""]
+    assert not re.search(r"checkout|repository\.sh|worldwise/", str(steps))
+    # A fork's pull request has no such token; which commit is marked is GitHub's word, not the artefact's.
+    assert "head.repo.full_name == github.repository" in jobs[job]["if"]
+    assert '-f "commit_sha=$GITHUB_SHA" -f "ref=$GITHUB_REF" -F sarif=@-' in steps[-1]["run"]
+    assert all("security-events" not in str(rules["permissions"]) for name, rules in jobs.items() if name != job)
