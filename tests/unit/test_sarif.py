@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped] # it has no types
 import pytest
 from test_baseline import CASE, OTHER, make
 from test_cli import Call, call
