@@ -243,9 +243,13 @@ REPOSITORY_STAND_IN = """#!/bin/sh
 set -eu
 printf '%s\\n' "$*" >>"$CALLS"
 case "$1 $3" in
-"run --save-baseline") mkdir -p "$2/baselines"; echo it >"$2/baselines/$4.toml" ;;
-"run --baseline") grep -q it "$2/baselines/$4.toml"; exit "$ENDS" ;;
-compare*) for word in "$@"; do case $word in markdown=*) echo moved >"${word#*=}" ;; esac; done; exit "$ENDS" ;;
+"run --save-baseline") mkdir -p "$2/baselines" "$6/1"; echo it >"$2/baselines/$4.toml" ;;
+"run --baseline") grep -q it "$2/baselines/$4.toml"; mkdir -p "$6/1"; echo marks >"$8"; exit "$ENDS" ;;
+compare*) for word in "$@"; do case $word in
+	markdown=*) echo moved >"${word#*=}" ;;
+	csv=*) printf '%s\\n' "case,$FILL,ratio,exceeds" "$ROWS" >"${word#*=}" ;;
+	esac; done; exit "$ENDS" ;;
+explain*|report*) for word in "$@"; do last=$word; done; echo it >"$last" ;;
 esac
 """
 
@@ -268,14 +272,27 @@ def test_the_steps_of_a_repository_compare_with_where_it_left(tmp_path: Path, en
     (tmp_path / "worldwise" / "worldwise").write_text(REPOSITORY_STAND_IN)
     (tmp_path / "worldwise" / "worldwise").chmod(0o755)
     environment = {"PATH": "/usr/bin:/bin", "CALLS": str(tmp_path / "calls"), "ENDS": ends, "HOME": str(tmp_path)}
+    # Columns as `compare` writes them: the row that grew most is not the first, and one that shrank is none.
+    fill = ",".join("x" * 11)
+    exceeds = "true" if ends == "3" else "false"
+    rows = [f"own/{name},{fill},{ratio},,,,,,,,{exceeds}" for name, ratio in (("a/f", 1.5), ("b/g", 12.25), ("c/h", 2))]
+    environment |= {"FILL": fill, "ROWS": "\n".join(rows), "LINK": "https://example.org/job/7"}
     command: list[str | Path] = [CI / "repository.sh", "main"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, timeout=60)
     assert done.returncode == int(ends)
-    assert (tmp_path / "comment.md").read_text() == "moved\n"
+    graph = "`difference.svg`, the differential flame graph of own/b/g; " if ends == "3" else ""
+    assert (tmp_path / "report" / "comment.md").read_text() == (
+        f"moved\n\n[Artefacts](https://example.org/job/7): {graph}`report.html`, all counts of the proposal.\n"
+    )
+    # A SARIF file beside it, written by the run that knows the limits too.
+    assert (tmp_path / "report" / "marks.sarif").read_text() == "marks\n"
     assert (tmp_path / "was" / "file").read_text() == "left"
     assert not any((tmp_path / "elsewhere").iterdir())
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    assert [words[0] for words in calls] == ["run", "run", "compare"]
+    pictures = ["explain"] if ends == "3" else []
+    assert [words[0] for words in calls] == ["run", "run", "compare", *pictures, "report"]
+    drawn = "runs-was/1 --diff runs-proposed/1 --case own/b/g --format flame --output report/difference.svg"
+    assert not pictures or " ".join(calls[3][1:]) == drawn
     for words in calls:
         command_of = cli.cli.get_command(None, words[0])  # type: ignore[arg-type] # a name alone is looked up
         assert command_of
@@ -290,3 +307,17 @@ def test_a_repositorys_workflow_is_short_and_calls_the_steps(name: str) -> None:
     assert len(text.splitlines()) < 40
     assert text.count("worldwise/docs/examples/ci/repository.sh ") == 1
     assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))
+
+
+def test_lines_are_marked_by_the_job_that_runs_nothing_of_the_proposal() -> None:
+    """If this fails, a stranger's code runs with a token that writes to code scanning."""
+    text = (CI / "repository.yml").read_text(encoding="utf-8")
+    jobs = jobs_of(text)
+    (job,) = [name for name, rules in jobs.items() if rules["permissions"].get("security-events") == "write"]
+    steps = jobs[job]["steps"]
+    assert [one.get("uses", "").partition("@")[0] for one in steps] == ["actions/download-artifact", "", ""]
+    assert not re.search(r"checkout|repository\.sh|worldwise/", str(steps))
+    # A fork's pull request has no such token; which commit is marked is GitHub's word, not the artefact's.
+    assert "head.repo.full_name == github.repository" in jobs[job]["if"]
+    assert '-f "commit_sha=$GITHUB_SHA" -f "ref=$GITHUB_REF" -F sarif=@-' in steps[-1]["run"]
+    assert all("security-events" not in str(rules["permissions"]) for name, rules in jobs.items() if name != job)

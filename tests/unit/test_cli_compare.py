@@ -146,6 +146,9 @@ def test_several_files_at_once(call: Call, runs_dir: Path, ids: list[str], tmp_p
     answer = compare(call, runs_dir, ids[0], ids[2], "--fail-above", "0%", "--format", "csv", *words)
     assert answer.status == 3
     assert answer.out.startswith("case,case_b,measure,place,")
+    # docs/examples/ci/repository.sh reads these by their place.
+    headers = answer.out.splitlines()[0].split(",")
+    assert (headers[0], headers[12], headers[-1]) == ("case", "ratio", "exceeds")
     assert json.loads(files["json"].read_text())["gate"]["passed"] is False
     assert files["markdown"].read_text().startswith("## Failed: ")
     assert "<failure" in files["junit"].read_text()

@@ -38,11 +38,15 @@ def baseline_options(command: _Command) -> _Command:
 
 @dataclass(frozen=True)
 class Baselines:
-    """The baselines that were named: where they are, the one to compare with, the one to write; empty for none."""
+    """The baselines that were named: where they are, the one to compare with, the one to write; empty for none.
+
+    `sarif` is the file for what is exceeded, if one was named.
+    """
 
     folder: Path
     compared: str = ""
     saved: str = ""
+    sarif: Path | None = None
 
     def check(self) -> None:
         """Raise WorldwiseError, before anything is measured, for a name that is none and a file that is missing."""
@@ -74,6 +78,10 @@ class Baselines:
             console.print()
             gated.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
+            if self.sarif:
+                from worldwise.cli.watched.marking import Marks, write_sarif
+
+                write_sarif(self.sarif, Marks(run, self.folder), (), comparison)
         if self.saved:
             save(run, self.saved, self.folder, functions)
         return status

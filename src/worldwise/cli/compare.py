@@ -16,7 +16,9 @@ from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Co
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import Run, open_run
 
-_FORMATS = ("table", *gate_report.EXPORTERS)
+# SARIF needs more than a comparison: the lines of the functions.
+_SARIF = "sarif"
+_FORMATS = ("table", *gate_report.EXPORTERS, _SARIF)
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -109,7 +111,9 @@ def compare(
         raise click.UsageError("--baseline and --save-baseline take one RUN")
     if not (one_run or a):
         raise click.UsageError("name what to compare RUN with: OTHER_RUN, VARIANT_A and VARIANT_B, or --baseline NAME")
-    first = open_run(run, runs)
+    if _SARIF in (form, *(other for other, _ in wanted)) and not (baseline or limit):
+        raise click.UsageError("sarif has what is over a limit: name one with --fail-above, or a --baseline")
+    measured = first = open_run(run, runs)
     if one_run:
         found = _with_baseline(first, baseline, save_baseline, options)
         if found is None:
@@ -118,10 +122,11 @@ def compare(
     elif b:
         comparison = gate.compare_variants(first, a, b, options)
     else:
-        comparison = gate.compare_runs(first, open_run(a, runs), options)
+        measured = open_run(a, runs)
+        comparison = gate.compare_runs(first, measured, options)
     for other, path in wanted:
-        _write(comparison, other, path, full)
-    _print(comparison, form, output, full, runs)
+        _write(comparison, measured, other, path, full)
+    _print(comparison, measured, form, output, full, runs)
     return gated_status(comparison.gate)
 
 
@@ -140,16 +145,16 @@ def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: g
     return comparison
 
 
-def _print(comparison: Comparison, form: str, output: Path | None, full: bool, runs: Path) -> None:
+def _print(comparison: Comparison, measured: Run, form: str, output: Path | None, full: bool, runs: Path) -> None:
     """Print the comparison, or write it to the file given instead of the terminal."""
     if output:
-        _write(comparison, form, output, full)
+        _write(comparison, measured, form, output, full)
     elif form == "table" and not full:
         gate_report.render_brief(comparison, outgoing.console(), "" if runs == DEFAULT_RUNS else str(runs))
     elif form == "table":
         gate_report.render(comparison, outgoing.console(), full)
     else:
-        outgoing.echo(gate_report.EXPORTERS[form](comparison), nl=False)
+        outgoing.echo(_exported(comparison, measured, form), nl=False)
 
 
 def _destination(text: str) -> tuple[str, Path]:
@@ -161,9 +166,18 @@ def _destination(text: str) -> tuple[str, Path]:
     return form, Path(file)
 
 
-def _write(comparison: Comparison, form: str, path: Path, full: bool) -> None:
+def _write(comparison: Comparison, measured: Run, form: str, path: Path, full: bool) -> None:
     with writing(path), path.open("w", encoding="utf-8") as file:
         if form == "table":
             gate_report.render(comparison, outgoing.console(file=file), full)
         else:
-            file.write(gate_report.EXPORTERS[form](comparison))
+            file.write(_exported(comparison, measured, form))
+
+
+def _exported(comparison: Comparison, measured: Run, form: str) -> str:
+    """The comparison in a format for programs; `measured` is the run of B. Raises WorldwiseError."""
+    if form == _SARIF:
+        from worldwise.cli.watched.marking import Marks, sarif_text
+
+        return sarif_text(Marks(measured, Path()), (), comparison)
+    return gate_report.EXPORTERS[form](comparison)

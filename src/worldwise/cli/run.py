@@ -86,11 +86,12 @@ class _Call:
     stack_file: Path | None
     save_baseline: str | None
     baseline: str | None
+    sarif: Path | None
     own: what.Typed
 
     def baselines(self) -> Baselines:
         """The baselines that were named."""
-        return Baselines(Path(), self.baseline or "", self.save_baseline or "")
+        return Baselines(Path(), self.baseline or "", self.save_baseline or "", self.sarif)
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -131,8 +132,12 @@ def run(**typed: Any) -> int:
     kind = what.chosen()
     if kind is what.SUITE and call.suite == _VALIDATION:
         return _validation(call)
+    if call.sarif:
+        check_output(call.sarif)
     if kind is what.FOLDER:
         return _own(call)
+    if call.sarif and not call.baseline:
+        raise click.UsageError("--sarif has what is over a limit or a baseline: name one with --baseline")
     call.baselines().check()
     if kind is not what.SUITE:
         return _own(call)
@@ -302,7 +307,7 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
         return None
     from worldwise.run.measurers import remote_of
 
-    for name in ("verify", "jobs", "predict", "baseline", "save_baseline"):
+    for name in ("verify", "jobs", "predict", "baseline", "save_baseline", "sarif"):
         if not _is_default(name):
             raise click.UsageError(
                 f"--via measures a board itself, case by case, so it does not accept {_option(name)}"

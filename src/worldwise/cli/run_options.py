@@ -16,7 +16,7 @@ from worldwise.plan.tables import MAX_SAMPLES
 LATEST = "latest"
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 RARE = {
-    "Baselines": ("baseline", "save_baseline"),
+    "Baselines": ("baseline", "save_baseline", "sarif"),
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
@@ -227,6 +227,13 @@ _OPTIONS = (
         "else fsspec knows: docs/use/machines.md.",
     ),
     click.option("--full", is_flag=True, help="Print the whole report, not the answer alone."),
+    click.option(
+        "--sarif",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write each limit of a worldwise.toml and each count of the baseline that is exceeded there, as SARIF: "
+        "with the line of its function.",
+    ),
     baseline_options,
     locked_option,
     runs_option,

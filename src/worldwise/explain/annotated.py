@@ -74,6 +74,19 @@ def annotate(explainer: Explainer, sample: Sample, wanted: str) -> list[Annotate
     return sorted(annotated, key=lambda one: (-one.instructions, one.name))
 
 
+def begins(explainer: Explainer, sample: Sample, function: str) -> tuple[str, int]:
+    """The source file and the line in which a function that was executed begins; an empty name and 0 if unknown."""
+    for level, pc in sorted(_executed(explainer, sample)):
+        symbol = explainer.space.lookup(level, pc)
+        if symbol is None or not _is(symbol.function, function):
+            continue
+        if place := explainer.space.place(level, symbol.start):
+            ((found, line),) = place.table.lines([symbol.start - place.bias]).values()
+            if line:
+                return found, line
+    return "", 0
+
+
 def _is(function: str, wanted: str) -> bool:
     names = {function, plain(function), function.partition(".")[0]}
     return any(name == wanted or fnmatch.fnmatchcase(name, wanted) for name in names)

@@ -34,8 +34,9 @@ from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.application import application
 from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.harness import harness_line
 from worldwise.run.code.order import Wanted
-from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
 from worldwise.run.options import Options
 from worldwise.run.rundir import Run
 from worldwise.targets.own_code import M_MACHINES
@@ -196,6 +197,10 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     ):
         print_prose(console, line)
     console.print()
+    # Of a whole program with a harness nearly all is the harness's own.
+    whole = code.manifest.kind == own_code.PROGRAM and set(code.manifest.regions) <= {MAIN, ENTRY}
+    if whole and (line := harness_line(code.origin, code.manifest.command[1:])):
+        console.print(line, soft_wrap=True, markup=False)
     for line in (
         f"worldwise explain {name} --case '{dearest.id}'",
         f"worldwise explain {name} --case '{dearest.id}' --format flame --output {dearest.operation}.svg",

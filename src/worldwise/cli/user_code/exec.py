@@ -80,7 +80,8 @@ def exec_command(
 
     Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. Firmware
     has its first UART and semihosting as standard output, and ends by semihosting. What was counted is added to a
-    file, and told in one line on standard error.
+    file, and told in one line on standard error. If a program has benchmarks of criterion, Google Benchmark or Catch2,
+    a second line is the command that counts one iteration.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
@@ -93,6 +94,7 @@ def exec_command(
     from worldwise.lab.recent import Recent
     from worldwise.machine.emulator import Emulator
     from worldwise.run.code.executing import append, execute, execute_firmware
+    from worldwise.run.code.harness import harness_line
     from worldwise.run.code.order import Wanted
 
     if machine and (libraries or packages):
@@ -124,6 +126,8 @@ def exec_command(
         count = done.instructions
         said = f"{count:,} instructions" if count is not None else "not counted, because it slept or waited"
         outgoing.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
+        if not machine and (line := harness_line(program, arguments)):
+            outgoing.echo(f"worldwise: {line}", err=True)
     return done.status
 
 

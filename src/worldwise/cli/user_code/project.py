@@ -19,6 +19,7 @@ from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.session import Order, measure
 from worldwise.cli.user_code.code import OwnCall
+from worldwise.cli.watched.marking import Marks, write_sarif
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -93,6 +94,7 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
             print_prose(console, f"{one.name}: {one.words}.")
     found = [*verdicts(opened, made), *_times(run, opened, made)]
     over = [one for one in found if not one.kept]
+    comparison = None
     functions = functions_of(run) if over or baselines.compared or baselines.saved else {}
     if found:
         console.print()
@@ -109,6 +111,8 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
         console.print()
         hint = f"worldwise run {opened.folder} --save-baseline main"
         print_prose(console, f"Compared with no baseline. This run becomes one by: {hint}")
+    if baselines.sarif:
+        write_sarif(baselines.sarif, Marks(run, opened.folder), over, comparison)
     if run.state == "failed":
         return EXIT_ERROR
     if baselines.saved:

@@ -16,7 +16,7 @@ from worldwise.base import paths
 from worldwise.plan.listed import PROJECT_FILE
 
 # Options that say how a run is shown or kept, which every kind takes.
-_SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence", "baseline", "save_baseline")
+_SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence", "baseline", "save_baseline", "sarif")
 
 
 @dataclass(frozen=True)

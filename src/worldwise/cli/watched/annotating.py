@@ -52,19 +52,26 @@ def source_lines(explainer: Explainer, sample: Sample) -> dict[tuple[str, str], 
     return dict(found)
 
 
-def _source(name: str, folders: Sequence[Path]) -> list[str]:
-    """The lines of a source file, found in a folder by the end of its path; none if it is in none of them.
+def path_within(name: str, root: Path) -> PurePosixPath | None:
+    """The path of a source file from a resolved folder on, found by the end of its name; None if it is not in there.
 
-    Debug information is a stranger's: it names files, and only those in these folders are read.
+    Debug information is a stranger's: it names files, and only those in the folder count.
     """
     parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
-    for folder in folders:
-        root = folder.resolve()
-        for start in range(len(parts)):
-            path = root.joinpath(*parts[start:])
+    for start in range(len(parts)):
+        path = root.joinpath(*parts[start:])
+        with contextlib.suppress(OSError):
+            if path.is_file() and path.resolve().is_relative_to(root):
+                return PurePosixPath(*parts[start:])
+    return None
+
+
+def _source(name: str, folders: Sequence[Path]) -> list[str]:
+    """The lines of a source file, found in a folder by the end of its path; none if it is in none of them."""
+    for root in (folder.resolve() for folder in folders):
+        if path := path_within(name, root):
             with contextlib.suppress(OSError):
-                if path.resolve().is_relative_to(root):
-                    return files.read_bytes(path, _MOST_SOURCE, root).decode("utf-8", "replace").splitlines()
+                return files.read_bytes(root / path, _MOST_SOURCE, root).decode("utf-8", "replace").splitlines()
     return []
 
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Harnesses of benchmarks, by their symbols: which is which, and the command that counts one iteration."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from worldwise import cli
+from worldwise.cli.user_code import what
+from worldwise.libraries.own_code import case_name
+from worldwise.run.code.harness import HARNESSES, harness_line, recognised
+
+# Symbols as compilers write them: criterion's in both manners of Rust.
+CRITERION = (
+    "main",
+    "_ZN9criterion7bencher16Bencher$LT$M$GT$4iter17hb296cbe908dca41cE",
+    "_ZN9criterion14criterion_main17h0123456789abcdefE",
+)
+CRITERION_V0 = ("main", "_RINvMs_NtCs1a2b3c_9criterion7bencherINtB5_7BencherNtNtB7_11measurement8WallTimeE4iterE")
+GOOGLE = (
+    "main",
+    "_ZN9benchmark22RunSpecifiedBenchmarksEv",
+    "_ZL7BM_SignRN9benchmark5StateE",
+    "_Z7BM_HashRN9benchmark5StateE",
+    "_Z5otherRi",
+)
+CATCH2 = (
+    "main",
+    "_ZN5Catch7SessionC1Ev",
+    "_ZNK5Catch9Benchmark6Detail17BenchmarkFunction5modelIZL4testvEUlvE_E4callENS0_11ChronometerE",
+)
+NONE = ("main", "_ZN5Catch7SessionC1Ev", "_ZN9criterion_like4iterE", "benchmark", "_ZN9benchmark5other3runEv")
+
+
+def program(folder: Path, symbols: tuple[str, ...]) -> Path:
+    """A file with a table of symbols, as a program has it."""
+    path = folder / "bench"
+    path.write_bytes(b"\x7fELF" + b"\0" + b"".join(one.encode() + b"\0" for one in symbols))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("symbols", "arguments", "said", "command"),
+    [
+        (
+            CRITERION,
+            ("--bench", "crc 1 KiB"),
+            "bench has benchmarks of criterion. One iteration: ",
+            "--name crc-1-kib --region 'criterion::bencher::*' -- --bench --test 'crc 1 KiB'",
+        ),
+        (
+            CRITERION_V0,
+            ("--bench",),
+            "criterion",
+            "--name NAME --region 'criterion::bencher::*' -- --bench --test NAME",
+        ),
+        (
+            GOOGLE,
+            (),
+            "bench has benchmarks of Google Benchmark. One iteration: ",
+            "--name bm-hash --region BM_Hash -- '--benchmark_filter=^BM_Hash(/|$)' --benchmark_min_time=1x",
+        ),
+        (
+            GOOGLE[:2],
+            (),
+            "Google Benchmark",
+            "--name NAME --region NAME -- '--benchmark_filter=^NAME(/|$)' --benchmark_min_time=1x",
+        ),
+        (
+            CATCH2,
+            ("hashes",),
+            "of Catch2. One iteration (the first call of a start is one iteration): ",
+            "--name hashes --region 'Catch::Benchmark::*::call' -- hashes --benchmark-samples 1 "
+            "--benchmark-warmup-time 0 --benchmark-no-analysis",
+        ),
+    ],
+)
+def test_a_harness_is_known_and_its_command_is_said(
+    tmp_path: Path, symbols: tuple[str, ...], arguments: tuple[str, ...], said: str, command: str
+) -> None:
+    path = program(tmp_path, symbols)
+    line = harness_line(path, arguments)
+    assert said in line
+    assert line.endswith(f": worldwise run --program {path} {command}")
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(("symbols"), [CRITERION, GOOGLE, CATCH2])
+def test_the_command_is_one_of_the_tools(tmp_path: Path, symbols: tuple[str, ...]) -> None:
+    """If this fails, who pastes it reads a typing error of ours."""
+    line = harness_line(program(tmp_path, symbols), ("a",))
+    words = shlex.split(line[line.index("worldwise run ") :])
+    command = cli.cli.get_command(None, "run")  # type: ignore[arg-type] # a name alone is looked up
+    assert command
+    above = click.Context(cli.cli, **cli.cli.context_settings)
+    with command.make_context("run", words[2:], parent=above) as context:
+        typed: dict[str, Any] = context.params
+        assert what.chosen() is what.PROGRAM
+    assert typed["name"] == case_name(typed["name"])
+    assert typed["regions"]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "arguments"),
+    [
+        (NONE, ()),
+        ((), ()),
+        # It is asked to do no more already.
+        (CRITERION, ("--bench", "--test", "crc")),
+        (GOOGLE, ("--benchmark_min_time=1x",)),
+        (CATCH2, ("--skip-benchmarks",)),
+    ],
+)
+def test_there_is_nothing_to_say(tmp_path: Path, symbols: tuple[str, ...], arguments: tuple[str, ...]) -> None:
+    assert harness_line(program(tmp_path, symbols), arguments) == ""
+
+
+def test_a_file_that_is_not_there_or_long_is_no_harness(tmp_path: Path) -> None:
+    assert harness_line(tmp_path / "none", ()) == ""
+    # A name whose length is another than it says is none of a function.
+    path = program(tmp_path, ("_ZN9benchmark22RunSpecifiedBenchmarksEv", "_Z99BM_HashRN9benchmark5StateE"))
+    assert "--region NAME" in harness_line(path, ())
+
+
+def test_no_program_has_two_harnesses() -> None:
+    for harness, symbols in zip(HARNESSES, (CRITERION, GOOGLE, CATCH2), strict=True):
+        found = recognised("\0".join(symbols).encode())
+        assert found is harness
