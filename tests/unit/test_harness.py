@@ -11,7 +11,7 @@ import pytest
 from worldwise import cli
 from worldwise.cli.user_code import what
 from worldwise.libraries.own_code import case_name
-from worldwise.run.code.harness import HARNESSES, harness_line, recognised
+from worldwise.libraries.user_code.harness import HARNESSES, harness_line, recognised
 
 # Symbols as compilers write them: criterion's in both manners of Rust.
 CRITERION = (

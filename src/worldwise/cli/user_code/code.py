@@ -27,6 +27,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own import Brought
 from worldwise.libraries.own_code import Code, Region, case_name
+from worldwise.libraries.user_code.harness import harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
@@ -34,7 +35,6 @@ from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.application import application
 from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
-from worldwise.run.code.harness import harness_line
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
 from worldwise.run.options import Options

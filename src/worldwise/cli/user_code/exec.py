@@ -80,8 +80,7 @@ def exec_command(
 
     Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. Firmware
     has its first UART and semihosting as standard output, and ends by semihosting. What was counted is added to a
-    file, and told in one line on standard error. If a program has benchmarks of criterion, Google Benchmark or Catch2,
-    a second line is the command that counts one iteration.
+    file, and told in one line on standard error.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
@@ -92,9 +91,9 @@ def exec_command(
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
     from worldwise.lab.recent import Recent
+    from worldwise.libraries.user_code.harness import harness_line
     from worldwise.machine.emulator import Emulator
     from worldwise.run.code.executing import append, execute, execute_firmware
-    from worldwise.run.code.harness import harness_line
     from worldwise.run.code.order import Wanted
 
     if machine and (libraries or packages):
