@@ -72,7 +72,7 @@ def _of_row(row: Row, comparison: Comparison, mark: Mark | None) -> Finding:
     if row.judged == "calls" and row.worst:
         what, before, after = f"call {row.worst.index}", float(row.worst.a), float(row.worst.b)
     text = (
-        f"{name}: {what} takes {count(after)} instructions; it took {count(before)} in {comparison.a.label}: "
+        f"{name}: {what} takes {count(after)} {row.unit}; it took {count(before)} in {comparison.a.label}: "
         f"{signed(after - before)}."
     )
     moved = [one for one in comparison.moved if one.case == row.case]
