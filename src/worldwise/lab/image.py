@@ -433,7 +433,7 @@ def check_files(directory: Path, listed: Mapping[str, str], recent: Recent | Non
         try:
             if recent and recent.has(directory / name, expected):
                 continue
-            before = stat_of(directory / name)
+            before = stat_of(directory / name) if recent else []
             if sha256_once(directory / name, functools.partial(_sha256_within, directory, name)) != expected:
                 return f"{directory / name} has changed since it was made"
             if recent:
