@@ -2,13 +2,14 @@
 """Fixtures that every kind of test may use."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from synthetic import make_suite, write_run
 from worldwise.base.collector import collect_seldom
+from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
@@ -20,6 +21,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # As the tool itself does.
 collect_seldom()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what the command line would: an error's hint, and the end of the log it names."""
+    report = yield
+    error = call.excinfo.value if call.excinfo else None
+    if isinstance(error, WorldwiseError) and (told := "\n".join(filter(None, (error.hint, error.details)))):
+        report.sections.append((f"What the error of {item.name} says besides", told))
+    return report
 
 
 @pytest.fixture(autouse=True)

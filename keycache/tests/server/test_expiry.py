@@ -107,11 +107,12 @@ def test_a_key_ends_at_its_time(server: Server, admin: Client, alice: Client) ->
     message = alice.ask("SEAL", "alice", "x")
     assert isinstance(message, list)
     begin = time.time()
-    assert admin.ask("EXPIRE", "alice", "1") == 1
+    # A busy machine comes to the next line within three seconds; within one, not always.
+    assert admin.ask("EXPIRE", "alice", "3") == 1
     assert alice.ask("OPEN", "alice", *message) == b"x"
     until_gone(alice, "alice")
     # By the clock that the server goes by, too.
-    assert time.time() - begin >= 1
+    assert time.time() - begin >= 3
     assert alice.ask("GET", "alice") is None
     assert alice.ask("OPEN", "alice", *message) == "NOKEY no such key"
     assert admin.ask("TTL", "alice") == -2
