@@ -9,7 +9,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.plan.catalogue import Measured, family_of, family_of_operation
 from worldwise.read.models import Reading, Row
 from worldwise.read.readings import Readings, declared_readings
-from worldwise.report.drawing.figures import Choice, Plot
+from worldwise.report.drawing.figures import Choice
 from worldwise.report.drawing.vega import Chart
 
 # The width of a screen.
@@ -153,7 +153,7 @@ class Tables:
     operations: Mapping[str, str] = field(default_factory=dict)
     own: Collection[str] = ()
     columns: tuple[Columns, ...] = ()
-    figures: Callable[[Reading, Collection[str], Choice], list[Plot]] | None = None
+    figures: Callable[[Reading, Collection[str], Choice], list[Chart]] | None = None
     charts: Callable[[Reading], list[Chart]] | None = None
     drawn: Collection[str] = ()
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend

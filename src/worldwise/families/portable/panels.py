@@ -1,29 +1,71 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How figures of boards are drawn: bars, points, lines."""
 
-import itertools
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from worldwise.base.outgoing import visible
 from worldwise.families.portable.boards import board_text, clock_mhz, operation_text
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES
 from worldwise.read.models import Row
-from worldwise.report.drawing.axes import INK, LINEAR_RANGE, RING, compact, marker, scatter_axis, value_axis
-from worldwise.report.drawing.figures import Drawing, Kind, Panel, Plot
-from worldwise.report.drawing.looks import STYLES, Style
+from worldwise.report.drawing.figures import Kind
+from worldwise.report.drawing.looks import STYLES, Style, outline
+from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis_of, chart
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
+# Heights in pixels: of a line with a bar or a board's name, of a panel of points.
+_BAR_LINE, _BOARD_LINE, _POINTS_PANEL = 15, 24, 160
+# The share of an axis that a bar's label needs beyond the bar; of stack and heap together.
+_LABEL_ROOM, _SUM_ROOM = 0.24, 0.42
+# Of a line's key, which is its number and its name.
+_NUMBER = 3
+# Besides the libraries, in the legend of `pareto`: text -> colour, path.
+_FILLED, _HALF, _FRONT = "filled: -O2", "half filled: -Os", "Pareto front"
+_RING = "M-1.5,0A1.5,1.5,0,1,1,1.5,0A1.5,1.5,0,1,1,-1.5,0ZM-2.4,0h0.6M1.8,0h0.6"
+_SIGNS: Mapping[str, tuple[str, str]] = {
+    _FILLED: ("#777777", outline("o")),
+    _HALF: ("#777777", outline("o", half=True)),
+    _FRONT: ("transparent", _RING),
+}
 
-# Heights in mm: of a line with a bar, of the margins around a panel, of a panel of points.
-_BAR_LINE, _AROUND, _POINTS_PANEL = 3.8, 19.0, 47.0
-_BOARD_LINE = 6.5
-# The share of an axis that a bar's label needs beyond the bar.
-_LABEL_ROOM = {"full": 0.22, "column": 0.24}
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a figure: its rows, and the wanted curves that no library has."""
+
+    title: str
+    rows: tuple[Row, ...]
+    nobodys: tuple[str, ...] = ()
+
+
+def compact(value: float) -> str:
+    """A number in three digits: `950`, `48.0k`, `1.23M`."""
+    for limit, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        # What would be rounded up to the next unit has it already.
+        if value >= limit * 0.9995:
+            scaled = value / limit
+            return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
+    return f"{value:.0f}"
+
+
+def figure(kind: Kind, name: str, title: str, panels: Sequence[Panel], look: Mapping[str, Style]) -> Chart:
+    """One figure; `look` is that of each library of the run."""
+    rows = tuple(row for panel in panels for row in panel.rows)
+    draw, columns, value, unit = _KINDS[kind]
+    least, most = min(map(value, rows)), max(map(value, rows))
+    libraries = len({row.implementation for row in rows})
+    words = f"{libraries} {'library' if libraries == 1 else 'libraries'}, from {compact(least)} to {compact(most)} {unit}."
+    spec = {
+        "concat": [
+            {"title": {"text": visible(panel.title), "anchor": "start", "fontSize": 10.7}, **draw(panel, look, number)}
+            for number, panel in enumerate(panels)
+        ],
+        "columns": min(columns, len(panels)),
+        "resolve": {"scale": {"color": "shared", "shape": "shared"}},
+        "spacing": {"row": 14, "column": 12},
+    }
+    return chart(kind, name, title, words, spec, (), rows)
 
 
 def _group(row: Row) -> str:
@@ -38,124 +80,130 @@ def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def _bars_height(around: float) -> Callable[[Panel], float]:
-    """The number of lines: one for each bar, each group's name, and each curve that no library has."""
-    return lambda panel: _BAR_LINE * (len(panel.rows) + len(grouped(panel.rows)) + len(panel.nobodys)) + around
-
-
-def _time_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], width: str) -> None:
+def _time(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
     values = [row.median for row in panel.rows]
-    log = max(values) > LINEAR_RANGE * min(values)
-    start = min(values) / 3 if log else 0.0
-    _bars(axes, panel, look, [lambda row: row.median], lambda row: compact(row.median), start)
-    value_axis(axes, values, log, start, _LABEL_ROOM[width])
-    axes.set_xlabel(f"instructions{' (log axis)' if log else ''}")
+    low, high = min(values), max(values)
+    log = high > LINEAR_RANGE * low
+    start = low / 3 if log else 0.0
+    end = start * (high / start) ** (1 / (1 - _LABEL_ROOM)) if log else high / (1 - _LABEL_ROOM)
+    title = f"instructions{' (log axis)' if log else ''}"
+    spec = _bars(panel, look, [lambda row: row.median], lambda row: compact(row.median), (start, end), log, title)
     clock = clock_mhz(panel.rows[0])
-    if clock:
-        cycles = clock * 1000
-
-        def milliseconds(count: Any) -> Any:
-            return count / cycles
-
-        def instructions(time: Any) -> Any:
-            return time * cycles
-
-        above = axes.secondary_xaxis("top", functions=(milliseconds, instructions))
-        above.set_xlabel(f"ms at {clock:g} MHz, one instruction per cycle")
-        above.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        if log:
-            from matplotlib.ticker import NullFormatter
-
-            above.xaxis.set_minor_formatter(NullFormatter())
+    if not clock:
+        return spec
+    above = {
+        "field": "from",
+        "type": "quantitative",
+        "scale": {"type": "log" if log else "linear", "domain": [start / clock / 1000, end / clock / 1000], "nice": False},
+        "title": f"ms at {clock:g} MHz, one instruction per cycle",
+        "axis": {"orient": "top", "format": ",~r", "tickCount": 5, "grid": False},
+    }
+    # Nothing but its axis is seen.
+    time = {"mark": {"type": "tick", "opacity": 0, "aria": False}, "encoding": {"x": above}}
+    counted = {"layer": spec.pop("layer"), "encoding": spec.pop("encoding")}
+    return {**spec, "layer": [counted, time], "resolve": {"scale": {"x": "independent"}}}
 
 
-def _stack_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], width: str) -> None:
+def _stack(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
+    def stack(row: Row) -> int:
+        return row.footprint.stack or 0
+
+    def heap(row: Row) -> int:
+        return row.footprint.heap or 0
+
     def label(row: Row) -> str:
-        return f"{row.footprint.stack:,} + {row.footprint.heap:,}" if row.footprint.heap else f"{row.footprint.stack:,}"
+        return f"{stack(row):,} + {heap(row):,}" if heap(row) else f"{stack(row):,}"
 
-    _bars(axes, panel, look, [lambda row: row.footprint.stack or 0, lambda row: row.footprint.heap or 0], label, 0)
-    totals = [(row.footprint.stack or 0) + (row.footprint.heap or 0) for row in panel.rows]
-    value_axis(
-        axes, totals, False, 0, _LABEL_ROOM[width] * (1.75 if any(row.footprint.heap for row in panel.rows) else 1)
-    )
-    axes.set_xlabel(
-        "bytes: stack, + heap (pale)" if any(row.footprint.heap for row in panel.rows) else "bytes of stack"
-    )
-    axes.spines["top"].set_visible(False)
+    allocates = any(map(heap, panel.rows))
+    most = max(stack(row) + heap(row) for row in panel.rows)
+    end = max(most, 1) / (1 - (_SUM_ROOM if allocates else _LABEL_ROOM))
+    title = "bytes: stack, + heap (pale)" if allocates else "bytes of stack"
+    return _bars(panel, look, [stack, heap], label, (0, end), False, title)
 
 
 def _bars(
-    axes: "Axes",
     panel: Panel,
     look: Mapping[str, Style],
     parts: Sequence[Callable[[Row], float]],
     label: Callable[[Row], str],
-    start: float,
-) -> None:
+    domain: tuple[float, float],
+    log: bool,
+    title: str,
+) -> dict[str, Any]:
     """Bars under the name of their group; a bar's further parts continue where the first ends, paler."""
-    ticks: list[tuple[float, str]] = []
-    y = 0
-    headings: list[tuple[int, str]] = []
+    lines: list[str] = []
+    bars: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
     groups: dict[str, list[Row]] = {**{curve: [] for curve in panel.nobodys}, **grouped(panel.rows)}
     for group in sorted(groups, key=lambda name: CURVES.index(name) if name in CURVES else len(CURVES)):
-        headings.append((y, group if groups[group] else f"{group}: not available"))
-        y += 1
+        lines.append(_key(lines, ""))
+        texts.append({"line": lines[-1], "group": visible(group if groups[group] else f"{group}: not available")})
         for row in groups[group]:
-            style = look[row.implementation]
-            left = start
-            for number, part in enumerate(parts):
-                size = part(row) - (0 if number else start)
-                axes.barh(
-                    y,
-                    size,
-                    left=left,
-                    height=0.78,
-                    color=style.colour,
-                    alpha=0.35 if number else 1,
-                    hatch=style.hatch,
-                    edgecolor=INK,
-                    linewidth=0.4,
-                )
-                left += size
-            axes.annotate(label(row), (left, y), xytext=(2, 0), textcoords="offset points", va="center_baseline")
-            ticks.append((y, visible(row.implementation)))
-            y += 1
-    axes.set_yticks([tick for tick, _ in ticks], [name for _, name in ticks])
-    axes.tick_params(axis="y", length=0, pad=2)
-    axes.set_ylim(y - 0.4, -0.7)
-    _name_groups(axes, headings)
-    axes.grid(axis="x")
+            lines.append(_key(lines, row.implementation))
+            end = 0.0
+            for part in filter(lambda part: part(row), parts):
+                start, end = end, end + part(row)
+                same = {"line": lines[-1], "colour": look[row.implementation].colour}
+                bars.append({**same, "from": start or domain[0], "to": end, "opacity": 0.35 if start else 1})
+            texts.append({"line": lines[-1], "end": end, "label": label(row)})
+    scale = {"type": "log" if log else "linear", "domain": domain, "nice": False}
+    x = {"type": "quantitative", "scale": scale, "title": title, "axis": {"format": "~s", "tickCount": 5}}
+    names = {"labelExpr": f"substring(datum.label, {_NUMBER})", "ticks": False, "domain": False}
+    return {
+        "height": {"step": _BAR_LINE},
+        "data": {"values": bars},
+        "encoding": {"y": {"field": "line", "type": "nominal", "sort": lines, "title": None, "axis": names}},
+        "layer": [
+            {
+                "mark": {"type": "bar", "stroke": INK, "strokeWidth": 0.5, "height": {"band": 0.8}},
+                "encoding": {
+                    "x": {"field": "from", **x},
+                    "x2": {"field": "to"},
+                    "color": {"field": "colour", "type": "nominal", "scale": None},
+                    "opacity": {"field": "opacity", "type": "quantitative", "scale": None},
+                },
+            },
+            _texts(texts, "label", {"field": "end", **x}, dx=3),
+            _texts(texts, "group", {"value": 3}, fontWeight="bold"),
+        ],
+    }
 
 
-def _name_groups(axes: "Axes", headings: Iterable[tuple[int, str]]) -> None:
-    for line, text in headings:
-        axes.annotate(
-            visible(text),
-            (0, line),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(2, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            fontweight="bold",
-            color=INK,
-        )
+def _key(lines: Sequence[str], name: str) -> str:
+    return f"{len(lines):0{_NUMBER}}{visible(name)}"
 
 
-def _pareto_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], _width: str) -> None:
-    front = pareto_front([(float(row.footprint.flash or 0), row.median) for row in panel.rows])
-    if len(front) > 1:
-        steps = [(x, y) for (_, y), (x, _) in itertools.pairwise(front)]
-        corners = [point for pair in zip(front, steps, strict=False) for point in pair] + [front[-1]]
-        axes.plot([x / 1024 for x, _ in corners], [y for _, y in corners], "--", color=INK, linewidth=0.7, zorder=1)
-    axes.plot([x / 1024 for x, _ in front], [y for _, y in front], "o", **RING, zorder=2)
-    for row in panel.rows:
-        style = look[row.implementation]
-        x, y = (row.footprint.flash or 0) / 1024, row.median
-        axes.plot(x, y, style.marker, **marker(style.colour, INK, 0.5, 5, half=row.optimisation == "Os"), zorder=3)
-    flash = [(row.footprint.flash or 0) / 1024 for row in panel.rows]
-    scatter_axis(axes, "x", flash, "flash, KiB", lambda value: f"{value:g}")
-    scatter_axis(axes, "y", [row.median for row in panel.rows], "instructions", compact)
-    axes.spines["top"].set_visible(False)
+def _texts(values: Sequence[Mapping[str, Any]], field: str, x: Mapping[str, Any], **look: Any) -> dict[str, Any]:
+    return {
+        "data": {"values": [value for value in values if field in value]},
+        "mark": {"type": "text", "align": "left", **look},
+        "encoding": {"x": x, "text": {"field": field, "type": "nominal"}},
+    }
+
+
+def _pareto(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
+    values = [
+        {
+            "look": _look(row.implementation, row.optimisation == "Os"),
+            "flash": (row.footprint.flash or 0) / 1024,
+            "median": row.median,
+        }
+        for row in panel.rows
+    ]
+    front = pareto_front([(value["flash"], value["median"]) for value in values])
+    x, y = {"field": "flash", **axis_of([value["flash"] for value in values], "flash, KiB")}, _instructions("y", panel)
+    both = {"data": {"values": [{"flash": flash, "median": median} for flash, median in front]}}
+    names = sorted({row.implementation for row in panel.rows})
+    return {
+        "height": _POINTS_PANEL,
+        "data": {"values": values},
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            {**both, "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 2], "strokeWidth": 1, "color": INK}},
+            {**both, "mark": {"type": "point", "fill": "white", "stroke": INK, "strokeWidth": 1, "size": 190, "opacity": 1}},
+            _points(names, look, [_FILLED, _HALF, _FRONT] if len({row.optimisation for row in panel.rows}) > 1 else [_FRONT]),
+        ],
+    }
 
 
 def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -165,82 +213,3 @@ def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, flo
         if not front or point[1] < front[-1][1]:
             front.append(point)
     return front
-
-
-def _boards_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], _width: str) -> None:
-    names = by_core(row.board for row in panel.rows)
-    for library in dict.fromkeys(row.implementation for row in panel.rows):
-        style = look[library]
-        at = {row.board: row.median for row in panel.rows if row.implementation == library}
-        line = [at.get(name, math.nan) for name in names]
-        axes.plot(
-            line,
-            range(len(names)),
-            marker=style.marker,
-            color=style.colour,
-            linewidth=0.9,
-            **marker(style.colour, INK, 0.4),
-        )
-    axes.set_yticks(range(len(names)), [visible(_short_board(name)) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    values = [row.median for row in panel.rows]
-    scatter_axis(axes, "x", values, "instructions", compact)
-    axes.grid(axis="y", linestyle=":")
-    axes.spines["top"].set_visible(False)
-
-
-def _short_board(name: str) -> str:
-    title = board_text(name)
-    core = title.rpartition("(Cortex-")[2].rstrip(")") if "(Cortex-" in title else ""
-    return f"{name} ({core})" if core else name
-
-
-def _legend_handles(plot: Plot, look: Mapping[str, Style]) -> "list[Line2D]":
-    from matplotlib.lines import Line2D
-
-    handles = []
-    for library in sorted({row.implementation for row in plot.rows}, key=lambda name: (name not in STYLES, name)):
-        style = look[library]
-        look_of = {"marker": style.marker, "color": style.colour, **marker(style.colour, INK, 0.4)}
-        look_of["linestyle"] = "-" if plot.kind == "boards" else "none"
-        handles.append(Line2D([], [], linewidth=0.9, label=visible(library), **look_of))
-    if plot.kind == "pareto":
-        if len({row.optimisation for row in plot.rows}) > 1:
-            for half, text in ((False, "filled: -O2"), (True, "half filled: -Os")):
-                face = marker("#777777", INK, 0.5, 5, half)
-                handles.append(Line2D([], [], marker="o", linestyle="none", label=text, **face))
-        front: dict[str, Any] = {"marker": "o", "color": INK, "linestyle": "--", "linewidth": 0.7, **RING}
-        handles.append(Line2D([], [], label="Pareto front", **front))
-    return handles
-
-
-def _no_legend(_plot: Plot, _look: Mapping[str, Style]) -> "list[Line2D]":
-    return []
-
-
-_COUNTED = "Instructions, counted; medians."
-DRAWINGS: Mapping[Kind, Drawing] = {
-    "time": Drawing(
-        _time_panel,
-        _bars_height(_AROUND),
-        2,
-        _no_legend,
-        f"{_COUNTED} Time assumes one instruction per cycle; it is not measured.",
-    ),
-    "pareto": Drawing(_pareto_panel, lambda _: _POINTS_PANEL, 3, _legend_handles, _COUNTED),
-    "stack": Drawing(
-        _stack_panel,
-        _bars_height(_AROUND - 6),
-        2,
-        _no_legend,
-        "Bytes of the deepest call, measured on the emulated board.",
-    ),
-    "boards": Drawing(
-        _boards_panel,
-        lambda panel: _BOARD_LINE * len({row.board for row in panel.rows}) + 16,
-        3,
-        _legend_handles,
-        _COUNTED,
-        shares_lines=True,
-    ),
-}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Vega-Lite figures of a run: those that every family's rows give, and those that a family adds."""
+"""The figures of a run: those that every family's rows give, and those that a family adds."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -8,11 +8,10 @@ from worldwise.explain.explanation import Explanation
 from worldwise.read.models import Reading
 from worldwise.read.order import in_reading_order
 from worldwise.report.drawing.counts import by_size, by_variant, colours_of, cycles, price
-from worldwise.report.drawing.figures import CHART_KINDS, KINDS, WIDTHS, Choice, Plot, chosen
+from worldwise.report.drawing.figures import CHART_KINDS, KINDS, WIDTHS, Choice, chosen
 from worldwise.report.drawing.layers import by_layer
-from worldwise.report.drawing.plot import plots, run_text, to_bytes
 from worldwise.report.drawing.vega import Chart
-from worldwise.report.tables import tables_in, tables_of
+from worldwise.report.tables import declared_tables, tables_in, tables_of
 
 # All there is.
 _ALL = Choice()
@@ -22,6 +21,8 @@ _COUNTED = {
     "layers": "Instructions, counted under the plugin; the sum of a bar is the difference of the guest's own counter.",
     "cycles": "Cycles are predicted, not measured.",
     "rates": "Requests, counted.",
+    "time": "Instructions, counted; medians. Time assumes one instruction per cycle; it is not measured.",
+    "stack": "Bytes of the deepest call, measured on the emulated board.",
 }
 
 
@@ -30,7 +31,7 @@ def figures(
     explanations: Callable[[], Iterable[Explanation]],
     kinds: Collection[str] = (),
     choice: Choice = _ALL,
-) -> list[Plot | Chart]:
+) -> list[Chart]:
     """Everything that `worldwise plot` draws of a run: the figures of boards, and those of all else.
 
     Args:
@@ -44,7 +45,7 @@ def figures(
     of_boards = [kind for kind in KINDS if kind in kinds] if kinds else KINDS
     others = [kind for kind in CHART_KINDS if (kind in kinds if kinds else kind != "layers")]
     rows = [row for row in reading.rows if not row.board]
-    found: list[Plot | Chart] = []
+    found: list[Chart] = []
     if of_boards and (kinds or len(rows) < len(reading.rows)):
         found += plots(reading, of_boards, choice)
     if others and rows and not choice.boards:
@@ -59,11 +60,31 @@ def figures(
     return found
 
 
-def to_file(figure: Plot | Chart, reading: Reading, form: str, width: str = "full") -> bytes:
+def plots(reading: Reading, kinds: Collection[str] = KINDS, choice: Choice = _ALL) -> list[Chart]:
+    """The figures of boards that a run gives, family by family: see `Tables.figures`.
+
+    Raises WorldwiseError if the run has nothing to draw, or lacks what was chosen or what a kind of figure needs.
+    """
+    drawing = [tables.figures for tables in declared_tables().values() if tables.figures]
+    found = [plot for figures in drawing for plot in figures(reading, kinds, choice)]
+    if not found:
+        raise WorldwiseError(f"run {reading.run.id}: it has nothing for a figure of kind {', '.join(kinds)}.")
+    return found
+
+
+def to_file(figure: Chart, reading: Reading, form: str, width: str = "full") -> bytes:
     """A figure as a file's content; `form` is one of FORMATS, `width` a key of WIDTHS."""
-    if isinstance(figure, Plot):
-        return to_bytes(figure, reading, form, width)
-    return figure.file(form, WIDTHS[width], f"{run_text(reading)}. {_COUNTED.get(figure.kind, _COUNTED['variants'])}")
+    levels = [level for level in ("Os", "O2") if any(row.optimisation == level for row in figure.rows)]
+    compiled = f"; -{' and -'.join(levels)}" if levels else ""
+    counted = _COUNTED.get(figure.kind, _COUNTED["variants"])
+    return figure.file(form, WIDTHS[width], f"{run_text(reading)}{compiled}. {counted}")
+
+
+def run_text(reading: Reading) -> str:
+    """The run and its lab, for a figure's notes."""
+    state = "" if reading.run.state == "complete" else f" ({reading.run.state})"
+    differs = f"; {reading.run.differs}" if reading.run.differs else ""
+    return f"Run {reading.run.id}{state}; lab {reading.run.lab[:16] or 'none'}{differs}"
 
 
 def charts(

@@ -16,9 +16,8 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.report import contests
 from worldwise.report.counts import label
-from worldwise.report.drawing.axes import LINEAR_RANGE
 from worldwise.report.drawing.looks import styles
-from worldwise.report.drawing.vega import WIDTH, Chart, chart, colour_of, tooltip
+from worldwise.report.drawing.vega import WIDTH, Chart, axis_of, chart, colour_of, tooltip
 from worldwise.report.predicted import lines_of
 
 # An axis of sizes has them in the units in which suites name them.
@@ -39,18 +38,6 @@ _CURVE = 40
 def colours_of(reading: Reading) -> dict[str, str]:
     """The colour of each library of a run."""
     return {name: style.colour for name, style in styles(row.implementation for row in reading.rows).items()}
-
-
-def axis_of(values: Sequence[float], what: str) -> dict[str, Any]:
-    """An axis of numbers: from 0, or logarithmic where they differ much."""
-    least, most = min(values), max(values)
-    log = least > 0 and most > LINEAR_RANGE * least
-    return {
-        "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "padding": 12} if log else {"zero": True, "nice": True},
-        "title": what + (" (log axis)" if log else ""),
-        "axis": {"format": "~s", "tickCount": 6},
-    }
 
 
 def by_variant(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Chart]:

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parts of figures, and the figures of a run."""
+"""Which figures there are, and which of their rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_size, size_text
 from worldwise.libraries.boards import by_core
 from worldwise.read.models import Row
-from worldwise.report.drawing.looks import Style
 from worldwise.report.drawing.vega import Chart
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 Kind = Literal["time", "pareto", "stack", "boards"]
 KINDS: tuple[Kind, ...] = ("time", "pareto", "stack", "boards")
@@ -38,52 +33,6 @@ class Choice:
     curves: tuple[str, ...] = ()
     sizes: tuple[str, ...] = ()
     optimisation: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of a figure: its rows, and the wanted curves that no library has."""
-
-    title: str
-    rows: tuple[Row, ...]
-    nobodys: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How a family draws figures of one kind.
-
-    Attributes:
-        panel: draws one on axes, in a figure of a width that is a key of WIDTHS.
-        height: of a panel, in mm.
-        columns: the most panels side by side on a whole page.
-        legend: the handles below all panels; empty if the axes need no legend.
-        notes: text below the figure, after the run.
-        shares_lines: whether panels side by side have the same lines, so that the names stand once, at the left.
-    """
-
-    panel: Callable[["Axes", Panel, Mapping[str, Style], str], None]
-    height: Callable[[Panel], float]
-    columns: int
-    legend: "Callable[[Plot, Mapping[str, Style]], list[Line2D]]"
-    notes: str
-    shares_lines: bool = False
-
-
-@dataclass(frozen=True)
-class Plot:
-    """One figure, ready to be drawn; `name` is that of its file, without a suffix."""
-
-    kind: Kind
-    name: str
-    title: str
-    panels: tuple[Panel, ...]
-    drawing: Drawing
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The rows of all its panels."""
-        return tuple(row for panel in self.panels for row in panel.rows)
 
 
 def chosen(rows: Sequence[Row], choice: Choice) -> list[Row]:
@@ -114,11 +63,11 @@ def _size(row: Row) -> str:
     return "" if row.size is None else size_text(row.size)
 
 
-def one_plot(found: Sequence[Plot | Chart]) -> Plot | Chart:
+def one_plot(found: Sequence[Chart]) -> Chart:
     """The only figure there is. Raises WorldwiseError that says what to choose if there are more."""
     if len(found) == 1:
         return found[0]
-    of_boards = [plot for plot in found if isinstance(plot, Plot)]
+    of_boards = [plot for plot in found if plot.rows]
     boards = by_core(row.board for plot in of_boards if plot.kind != "boards" for row in plot.rows)
     operations = dict.fromkeys(row.operation for plot in of_boards for row in plot.rows)
     hints = [f"--kind: {', '.join(dict.fromkeys(plot.kind for plot in found))}"]

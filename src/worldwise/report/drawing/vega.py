@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vega-Lite charts, as data and as drawings: those of pages, and those that `worldwise plot` writes.
 
-A chart is data. vl-convert draws it, as SVG or PNG, with fonts that come with the plot library; a page has the data
-too, and the libraries that draw it anew with the values under the mouse.
+A chart is data. vl-convert draws it, as SVG or PNG, with the letters that it brings, so that the same chart gives the
+same bytes on every machine; a page has the data too, and the libraries that draw it anew with the values under the
+mouse. vl-convert is loaded when something is drawn, so that no other command waits for it.
 """
 
 import functools
 import html
 import json
+import os
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from worldwise.base.outgoing import visible
 from worldwise.read.models import Row
 from worldwise.report.drawing import library
 
+# A wider range than this is shown on a logarithmic axis.
+LINEAR_RANGE = 20
+# Of lines, outlines and headings.
+INK = "#222222"
 # How wide a page draws a chart, without its axes, in pixels.
 WIDTH = 440
 # Of Vega-Lite, among those that vl-convert has.
@@ -25,8 +33,12 @@ _VERSION = "6.4"
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _PIXELS_PER_MM = 96 / 25.4
 _DOTS_PER_INCH = 300
+# Of a panel, in pixels, however much room its letters take.
+_LEAST_WIDTH = 40
 # Letters of a subtitle in a millimetre.
-_PER_MM = 0.62
+_PER_MM = 0.68
+# Has no fonts, so that those of the machine do not count: vl-convert asks fontconfig.
+_NO_FONTS = Path(__file__).with_name("fonts.conf")
 # Grey that shows on white and on black; the page's style sheet sets the colour of text.
 _GRID, _RULE = "#80808040", "#808080"
 _CONFIG: Mapping[str, Any] = {
@@ -57,9 +69,11 @@ _CONFIG: Mapping[str, Any] = {
 # What a chart has in a file of its own, where no page sets letters and background.
 _IN_FILE: Mapping[str, Any] = {
     "background": "white",
-    "font": "DejaVu Sans",
+    # vl-convert brings the first; the others' letters are as wide, and one of them is on any reader's machine.
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
     "padding": 6,
-    "axis": {"labelFontSize": 10.7, "titleFontSize": 10.7},
+    "text": {"fontSize": 10.7, "color": INK},
+    "axis": {"labelFontSize": 10.7, "titleFontSize": 10.7, "domainColor": INK, "tickColor": INK},
     "legend": {"labelFontSize": 10.7, "titleFontSize": 10.7},
     "title": {
         "anchor": "start",
@@ -83,7 +97,10 @@ class Chart:
         name: that of its file, without a suffix.
         title: what it shows.
         words: the same in a sentence, for who does not see it.
-        spec: the chart as Vega-Lite has it.
+        spec: the chart as Vega-Lite has it. Of several panels its `concat` has the content, each as wide as there is
+            room for, and `columns` how many stand side by side on a whole page; a label may ask for them by the
+            parameter of that name.
+        rows: what a figure of boards shows.
     """
 
     kind: str
@@ -91,6 +108,7 @@ class Chart:
     title: str
     words: str
     spec: Mapping[str, Any]
+    rows: tuple[Row, ...] = ()
 
     @property
     def json(self) -> str:
@@ -104,32 +122,54 @@ class Chart:
 
     def file(self, form: str, millimetres: float, notes: str) -> bytes:
         """The content of a file, svg or png, so wide: with its title, its words and `notes` on what it counts."""
-        library.require()
-        import vl_convert
-
-        _register_fonts()
         lines = [line for text in (self.words, visible(notes)) for line in _wrapped(text, millimetres)]
         config = {**self.spec["config"]}
         for key, value in _IN_FILE.items():
             config[key] = {**config.get(key, {}), **value} if isinstance(value, dict) else value
-        spec = {
-            **self.spec,
-            "config": config,
-            "title": {"text": _wrapped(self.title, millimetres * 0.85), "subtitle": lines},
-            "width": round(millimetres * _PIXELS_PER_MM),
-            "autosize": {"type": "fit-x", "contains": "padding"},
-        }
+        title = {"text": _wrapped(self.title, millimetres * 0.85), "subtitle": lines}
+        pixels = round(millimetres * _PIXELS_PER_MM)
+        columns = self.spec.get("columns", 1) if pixels > WIDTH else 1
+        svg = _as_wide({**self.spec, "config": config, "title": title}, pixels, columns)
         if form == "svg":
-            return str(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION)).encode()
-        # As dense as the figures of boards; vl-convert counts 72 pixels to an inch.
-        scale = _DOTS_PER_INCH / 96
-        return bytes(vl_convert.vegalite_to_png(spec, vl_version=_VERSION, scale=scale, ppi=72))
+            return svg.encode()
+        # vl-convert counts 72 pixels to an inch.
+        return bytes(_converter().svg_to_png(svg, scale=_DOTS_PER_INCH / 96, ppi=72))
+
+
+def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> str:
+    """The drawing of a chart, so wide: what its letters leave goes to its panels, in so many columns."""
+    width, svg = pixels * 0.8 / columns, ""
+    for _ in range(4):
+        if "concat" in spec:
+            given = {"concat": [{**panel, "width": width} for panel in spec["concat"]], "columns": columns}
+            given["params"] = [{"name": "columns", "value": columns}]
+        else:
+            given = {"width": width}
+        svg = _drawn(json.dumps({**spec, **given}))
+        found = re.search(r'width="([0-9.]+)"', svg)
+        beyond = float(found[1]) - pixels if found else 0
+        if not beyond:
+            break
+        width = max(width - beyond / columns, _LEAST_WIDTH)
+    return svg
 
 
 def chart(kind: str, name: str, title: str, words: str, spec: Mapping[str, Any], values: Sequence[Any]) -> Chart:
     """A chart of `values`; `spec` is what Vega-Lite needs besides."""
     whole = {"$schema": _SCHEMA, "description": visible(words), "config": _CONFIG, "data": {"values": values}}
     return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec})
+
+
+def axis_of(values: Sequence[float], what: str) -> dict[str, Any]:
+    """An axis of numbers: from 0, or logarithmic where they differ much."""
+    least, most = min(values), max(values)
+    log = least > 0 and most > LINEAR_RANGE * least
+    return {
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "padding": 12} if log else {"zero": True, "nice": True},
+        "title": what + (" (log axis)" if log else ""),
+        "axis": {"format": "~s", "tickCount": 6},
+    }
 
 
 def colour_of(rows: Iterable[Row], colours: Mapping[str, str], legend: bool = False) -> dict[str, Any]:
@@ -150,20 +190,27 @@ def _wrapped(text: str, millimetres: float) -> list[str]:
 
 
 @functools.cache
-def _register_fonts() -> None:
-    """The plot library's, so that a figure does not depend on the machine's."""
-    import matplotlib
+def _converter() -> ModuleType:
+    """vl-convert, without the fonts of the machine: its own are the same everywhere."""
+    library.require()
     import vl_convert
 
-    vl_convert.register_font_directory(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf"))
+    before = os.environ.get("FONTCONFIG_FILE")
+    os.environ["FONTCONFIG_FILE"] = str(_NO_FONTS)
+    try:
+        # It looks for fonts once, now.
+        vl_convert.register_font_directory(os.devnull)
+    finally:
+        if before is None:
+            del os.environ["FONTCONFIG_FILE"]
+        else:
+            os.environ["FONTCONFIG_FILE"] = before
+    return vl_convert
 
 
 @functools.lru_cache(maxsize=256)
 def _drawn(spec: str) -> str:
-    library.require()
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
+    return str(_converter().vegalite_to_svg(spec, vl_version=_VERSION))
 
 
 def in_page(data: Any) -> str:
@@ -178,8 +225,5 @@ def libraries() -> str:
 
     They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched.
     """
-    library.require()
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle(vl_version=_VERSION)  # type: ignore[call-arg] # the snippet has a default
+    bundle = _converter().javascript_bundle(vl_version=_VERSION)
     return str(bundle).replace("</script", "<\\/script")
