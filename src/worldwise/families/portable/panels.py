@@ -18,6 +18,8 @@ from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis_of, cha
 _BAR_LINE, _BOARD_LINE, _POINTS_PANEL = 15, 24, 160
 # The share of an axis that a bar's label needs beyond the bar; of stack and heap together.
 _LABEL_ROOM, _SUM_ROOM = 0.24, 0.42
+_PANEL_TITLE = {"anchor": "start", "fontSize": 10.7, "offset": 4}
+_POINT = {"type": "point", "filled": True, "stroke": INK, "strokeWidth": 0.7, "size": 40, "opacity": 1}
 # Of a line's key, which is its number and its name.
 _NUMBER = 3
 # Besides the libraries, in the legend of `pareto`: text -> colour, path.
@@ -54,11 +56,13 @@ def figure(kind: Kind, name: str, title: str, panels: Sequence[Panel], look: Map
     rows = tuple(row for panel in panels for row in panel.rows)
     draw, columns, value, unit = _KINDS[kind]
     least, most = min(map(value, rows)), max(map(value, rows))
-    libraries = len({row.implementation for row in rows})
-    words = f"{libraries} {'library' if libraries == 1 else 'libraries'}, from {compact(least)} to {compact(most)} {unit}."
+    there = {row.implementation for row in rows}
+    words = f"{len(there)} {'library' if len(there) == 1 else 'libraries'}, "
+    words += f"{compact(least)} {unit}." if least == most else f"from {compact(least)} to {compact(most)} {unit}."
+    signs = _signs(kind, rows, look)
     spec = {
         "concat": [
-            {"title": {"text": visible(panel.title), "anchor": "start", "fontSize": 10.7}, **draw(panel, look, number)}
+            {"title": {"text": visible(panel.title), **_PANEL_TITLE}, **draw(panel, look, signs, number)}
             for number, panel in enumerate(panels)
         ],
         "columns": min(columns, len(panels)),
@@ -66,6 +70,31 @@ def figure(kind: Kind, name: str, title: str, panels: Sequence[Panel], look: Map
         "spacing": {"row": 14, "column": 12},
     }
     return chart(kind, name, title, words, spec, (), rows)
+
+
+def _signs(kind: Kind, rows: Sequence[Row], look: Mapping[str, Style]) -> dict[str, Any]:
+    """Colour and shape of points by their field `look`, as all panels of a figure have them, with one legend."""
+    names = sorted({row.implementation for row in rows}, key=lambda name: (name not in STYLES, name))
+    shown = {visible(name): (look[name].colour, outline(look[name].marker)) for name in names}
+    signs = {**shown, **{_half(name): (look[name].colour, outline(look[name].marker, half=True)) for name in names}}
+    if kind == "pareto":
+        both = len({row.optimisation for row in rows}) > 1
+        shown |= {text: sign for text, sign in _SIGNS.items() if both or text == _FRONT}
+    signs |= shown
+    legend = {"title": None, "orient": "bottom", "values": list(shown), "columns": {"expr": "columns > 1 ? 4 : 2"}}
+    return {
+        channel: {
+            "field": "look",
+            "type": "nominal",
+            "scale": {"domain": list(signs), "range": list(values)},
+            "legend": legend,
+        }
+        for channel, values in zip(("color", "shape"), zip(*signs.values(), strict=True), strict=True)
+    }
+
+
+def _half(name: str) -> str:
+    return f"{visible(name)}, half"
 
 
 def _group(row: Row) -> str:
@@ -80,7 +109,7 @@ def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def _time(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
+def _time(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
     values = [row.median for row in panel.rows]
     low, high = min(values), max(values)
     log = high > LINEAR_RANGE * low
@@ -94,7 +123,11 @@ def _time(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, An
     above = {
         "field": "from",
         "type": "quantitative",
-        "scale": {"type": "log" if log else "linear", "domain": [start / clock / 1000, end / clock / 1000], "nice": False},
+        "scale": {
+            "type": "log" if log else "linear",
+            "domain": [start / clock / 1000, end / clock / 1000],
+            "nice": False,
+        },
         "title": f"ms at {clock:g} MHz, one instruction per cycle",
         "axis": {"orient": "top", "format": ",~r", "tickCount": 5, "grid": False},
     }
@@ -104,7 +137,7 @@ def _time(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, An
     return {**spec, "layer": [counted, time], "resolve": {"scale": {"x": "independent"}}}
 
 
-def _stack(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
+def _stack(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
     def stack(row: Row) -> int:
         return row.footprint.stack or 0
 
@@ -181,28 +214,26 @@ def _texts(values: Sequence[Mapping[str, Any]], field: str, x: Mapping[str, Any]
     }
 
 
-def _pareto(panel: Panel, look: Mapping[str, Style], _number: int) -> dict[str, Any]:
+def _pareto(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], _number: int) -> dict[str, Any]:
     values = [
         {
-            "look": _look(row.implementation, row.optimisation == "Os"),
+            "look": _half(row.implementation) if row.optimisation == "Os" else visible(row.implementation),
             "flash": (row.footprint.flash or 0) / 1024,
             "median": row.median,
         }
         for row in panel.rows
     ]
     front = pareto_front([(value["flash"], value["median"]) for value in values])
-    x, y = {"field": "flash", **axis_of([value["flash"] for value in values], "flash, KiB")}, _instructions("y", panel)
-    both = {"data": {"values": [{"flash": flash, "median": median} for flash, median in front]}}
-    names = sorted({row.implementation for row in panel.rows})
+    x = {"field": "flash", **axis_of([value["flash"] for value in values], "flash, KiB")}
+    y = {"field": "median", **axis_of([value["median"] for value in values], "instructions")}
+    border = {"data": {"values": [{"flash": flash, "median": median} for flash, median in front]}}
+    dashed = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 2], "strokeWidth": 1, "color": INK}
+    ring = {"type": "point", "fill": "white", "stroke": INK, "strokeWidth": 1, "size": 190, "opacity": 1}
     return {
         "height": _POINTS_PANEL,
         "data": {"values": values},
         "encoding": {"x": x, "y": y},
-        "layer": [
-            {**both, "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 2], "strokeWidth": 1, "color": INK}},
-            {**both, "mark": {"type": "point", "fill": "white", "stroke": INK, "strokeWidth": 1, "size": 190, "opacity": 1}},
-            _points(names, look, [_FILLED, _HALF, _FRONT] if len({row.optimisation for row in panel.rows}) > 1 else [_FRONT]),
-        ],
+        "layer": [{**border, "mark": dashed}, {**border, "mark": ring}, {"mark": _POINT, "encoding": signs}],
     }
 
 
@@ -213,3 +244,52 @@ def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, flo
         if not front or point[1] < front[-1][1]:
             front.append(point)
     return front
+
+
+def _boards(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], number: int) -> dict[str, Any]:
+    names = by_core(row.board for row in panel.rows)
+    at = {(row.implementation, row.board): row.median for row in panel.rows}
+    # Nothing where a library was not measured, so that its line ends there.
+    values = [
+        {"look": visible(library), "board": _short_board(name), "median": at.get((library, name)), "number": place}
+        for library in dict.fromkeys(row.implementation for row in panel.rows)
+        for place, name in enumerate(names)
+    ]
+    # A board's name stands once, at the left.
+    axis = {"grid": True, "labelExpr": f"{number} % columns ? '' : datum.label"}
+    boards = [_short_board(name) for name in names]
+    y = {"field": "board", "type": "nominal", "sort": boards, "title": None, "axis": axis}
+    x = {"field": "median", **axis_of([row.median for row in panel.rows], "instructions")}
+    order = {"field": "number", "type": "quantitative"}
+    return {
+        "height": {"step": _BOARD_LINE},
+        "data": {"values": values},
+        "encoding": {"x": x, "y": y, **signs},
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 1.2}, "encoding": {"order": order, "shape": None}},
+            {"transform": [{"filter": "isValid(datum.median)"}], "mark": _POINT},
+        ],
+    }
+
+
+def _short_board(name: str) -> str:
+    title = board_text(name)
+    core = title.rpartition("(Cortex-")[2].rstrip(")") if "(Cortex-" in title else ""
+    return visible(f"{name} ({core})" if core else name)
+
+
+def _instructions(row: Row) -> float:
+    return row.median
+
+
+def _bytes(row: Row) -> float:
+    return (row.footprint.stack or 0) + (row.footprint.heap or 0)
+
+
+# How a panel is drawn, how many stand side by side, and what of a row the words tell.
+_KINDS: Mapping[Kind, tuple[Callable[..., dict[str, Any]], int, Callable[[Row], float], str]] = {
+    "time": (_time, 2, _instructions, "instructions a call"),
+    "pareto": (_pareto, 3, _instructions, "instructions a call"),
+    "stack": (_stack, 2, _bytes, "bytes a call"),
+    "boards": (_boards, 3, _instructions, "instructions a call"),
+}

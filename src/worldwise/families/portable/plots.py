@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Figures of boards: time, flash against time, stack, boards side by side."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.portable.answer import USUAL_SIZE
 from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, operation_text
-from worldwise.families.portable.panels import DRAWINGS, grouped
+from worldwise.families.portable.panels import Panel, figure, grouped
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES, OF_CURVE
 from worldwise.read.contests import from_size, fullest, matches
 from worldwise.read.models import Reading, Row
-from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot, chosen
+from worldwise.report.drawing.figures import KINDS, Choice, Kind, chosen
+from worldwise.report.drawing.looks import Style, styles
+from worldwise.report.drawing.vega import Chart
 
 _SYMMETRIC = "symmetric"
 # The most panels side by side in one figure of bars; with these it is about half a page tall.
 _PAGES = {"signatures": ("sign", "verify"), "keys": ("keygen", "ecdh"), _SYMMETRIC: (_SYMMETRIC,)}
 
 
-def board_figures(reading: Reading, kinds: Collection[str], choice: Choice) -> list[Plot]:
+def board_figures(reading: Reading, kinds: Collection[str], choice: Choice) -> list[Chart]:
     """The figures that a run gives: time and stack of each board, flash against time of each board and operation,
     boards side by side of each operation.
 
@@ -26,15 +28,17 @@ def board_figures(reading: Reading, kinds: Collection[str], choice: Choice) -> l
     """
     rows = _chosen(reading, choice)
     names = by_core(row.board for row in rows)
-    found: list[Plot] = []
+    look = styles(row.implementation for row in reading.rows if row.board)
+    found: list[Chart] = []
     for kind in KINDS:
         if kind not in kinds:
             continue
         if kind == "boards":
-            found += _boards_plots(_one_optimisation(rows), names, alone=len(kinds) == 1)
+            found += _boards_plots(_one_optimisation(rows), names, look, alone=len(kinds) == 1)
         else:
             for name in names:
-                found += _board_plots(kind, name, [row for row in rows if row.board == name], reading, choice)
+                own = [row for row in rows if row.board == name]
+                found += _board_plots(kind, name, own, look, reading, choice)
     return found
 
 
@@ -76,13 +80,15 @@ def _family_title(family: str, rows: Sequence[Row]) -> str:
     return operation_text(family, next((row.size for row in rows if row.size is not None), None))
 
 
-def _board_plots(kind: Kind, name: str, rows: list[Row], reading: Reading, choice: Choice) -> Iterable[Plot]:
+def _board_plots(
+    kind: Kind, name: str, rows: list[Row], look: Mapping[str, Style], reading: Reading, choice: Choice
+) -> Iterable[Chart]:
     where = f"{name}, {board_text(name)}" if board_text(name) != name else name
     if kind == "pareto":
         for family, own in _by_family([row for row in rows if row.footprint.flash]).items():
             panels = tuple(Panel(group, tuple(members)) for group, members in grouped(own).items())
             title = f"Flash against instructions, {_family_title(family, own)}: {where}"
-            yield Plot(kind, f"{kind}-{name}-{family}", title, panels, DRAWINGS[kind])
+            yield figure(kind, f"{kind}-{name}-{family}", title, panels, look)
         return
     if kind == "stack":
         rows = [row for row in rows if row.footprint.stack is not None]
@@ -95,7 +101,7 @@ def _board_plots(kind: Kind, name: str, rows: list[Row], reading: Reading, choic
             if family in members
         )
         if panels:
-            yield Plot(kind, f"{kind}-{name}-{page}", f"{what}: {where}", panels, DRAWINGS[kind])
+            yield figure(kind, f"{kind}-{name}-{page}", f"{what}: {where}", panels, look)
 
 
 def _nobodys(operation: str, name: str, reading: Reading, choice: Choice) -> tuple[str, ...]:
@@ -109,7 +115,7 @@ def _nobodys(operation: str, name: str, reading: Reading, choice: Choice) -> tup
     )
 
 
-def _boards_plots(rows: list[Row], names: Sequence[str], alone: bool) -> Iterable[Plot]:
+def _boards_plots(rows: list[Row], names: Sequence[str], look: Mapping[str, Style], alone: bool) -> Iterable[Chart]:
     if len(names) < 2:
         # Not worth an error among other kinds.
         if alone:
@@ -121,4 +127,4 @@ def _boards_plots(rows: list[Row], names: Sequence[str], alone: bool) -> Iterabl
     for family, own in _by_family(rows).items():
         panels = tuple(Panel(group, tuple(members)) for group, members in grouped(own).items())
         title = f"Boards side by side: {_family_title(family, own)}"
-        yield Plot("boards", f"boards-{family}", title, panels, DRAWINGS["boards"])
+        yield figure("boards", f"boards-{family}", title, panels, look)

@@ -154,10 +154,18 @@ def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> str:
     return svg
 
 
-def chart(kind: str, name: str, title: str, words: str, spec: Mapping[str, Any], values: Sequence[Any]) -> Chart:
-    """A chart of `values`; `spec` is what Vega-Lite needs besides."""
+def chart(
+    kind: str,
+    name: str,
+    title: str,
+    words: str,
+    spec: Mapping[str, Any],
+    values: Sequence[Any],
+    rows: Sequence[Row] = (),
+) -> Chart:
+    """A chart of `values`, of `rows` of boards; `spec` is what Vega-Lite needs besides."""
     whole = {"$schema": _SCHEMA, "description": visible(words), "config": _CONFIG, "data": {"values": values}}
-    return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec})
+    return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec}, tuple(rows))
 
 
 def axis_of(values: Sequence[float], what: str) -> dict[str, Any]:
