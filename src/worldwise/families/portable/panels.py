@@ -12,13 +12,14 @@ from worldwise.libraries.portable import CURVES
 from worldwise.read.models import Row
 from worldwise.report.drawing.figures import Kind
 from worldwise.report.drawing.looks import STYLES, Style, outline
-from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis_of, chart
+from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis, axis_of, chart
 
 # Heights in pixels: of a line with a bar or a board's name, of a panel of points.
 _BAR_LINE, _BOARD_LINE, _POINTS_PANEL = 15, 24, 160
 # The share of an axis that a bar's label needs beyond the bar; of stack and heap together.
 _LABEL_ROOM, _SUM_ROOM = 0.24, 0.42
-_PANEL_TITLE = {"anchor": "start", "fontSize": 10.7, "offset": 4}
+_PANEL_TITLE = {"anchor": "start", "frame": "group", "fontSize": 10.7, "offset": 6}
+_LEGEND = {"orient": "bottom", "symbolStrokeColor": INK, "symbolStrokeWidth": 0.7, "symbolSize": 50, "labelOffset": 8}
 _POINT = {"type": "point", "filled": True, "stroke": INK, "strokeWidth": 0.7, "size": 40, "opacity": 1}
 # Of a line's key, which is its number and its name.
 _NUMBER = 3
@@ -81,7 +82,7 @@ def _signs(kind: Kind, rows: Sequence[Row], look: Mapping[str, Style]) -> dict[s
         both = len({row.optimisation for row in rows}) > 1
         shown |= {text: sign for text, sign in _SIGNS.items() if both or text == _FRONT}
     signs |= shown
-    legend = {"title": None, "orient": "bottom", "values": list(shown), "columns": {"expr": "columns > 1 ? 4 : 2"}}
+    legend = {"title": None, "values": list(shown), "columns": {"expr": "columns > 1 ? 4 : 2"}, **_LEGEND}
     return {
         channel: {
             "field": "look",
@@ -115,26 +116,18 @@ def _time(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
     log = high > LINEAR_RANGE * low
     start = low / 3 if log else 0.0
     end = start * (high / start) ** (1 / (1 - _LABEL_ROOM)) if log else high / (1 - _LABEL_ROOM)
-    title = f"instructions{' (log axis)' if log else ''}"
-    spec = _bars(panel, look, [lambda row: row.median], lambda row: compact(row.median), (start, end), log, title)
+    spec = _bars(panel, look, [lambda row: row.median], lambda row: compact(row.median), start, end, "instructions")
     clock = clock_mhz(panel.rows[0])
     if not clock:
         return spec
-    above = {
-        "field": "from",
-        "type": "quantitative",
-        "scale": {
-            "type": "log" if log else "linear",
-            "domain": [start / clock / 1000, end / clock / 1000],
-            "nice": False,
-        },
-        "title": f"ms at {clock:g} MHz, one instruction per cycle",
-        "axis": {"orient": "top", "format": ",~r", "tickCount": 5, "grid": False},
-    }
+    begins, ends = (count / clock / 1000 for count in (start, end))
+    time = axis(begins, ends, "", log)
+    time["title"] = f"ms at {clock:g} MHz, 1 instruction a cycle"
+    time["axis"] |= {"orient": "top", "grid": False, "labelExpr": "format(datum.value, ',~r')"}
     # Nothing but its axis is seen.
-    time = {"mark": {"type": "tick", "opacity": 0, "aria": False}, "encoding": {"x": above}}
+    above = {"mark": {"type": "tick", "opacity": 0, "aria": False}, "encoding": {"x": {"datum": begins, **time}}}
     counted = {"layer": spec.pop("layer"), "encoding": spec.pop("encoding")}
-    return {**spec, "layer": [counted, time], "resolve": {"scale": {"x": "independent"}}}
+    return {**spec, "layer": [counted, above], "resolve": {"scale": {"x": "independent"}}}
 
 
 def _stack(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
@@ -151,7 +144,7 @@ def _stack(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
     most = max(stack(row) + heap(row) for row in panel.rows)
     end = max(most, 1) / (1 - (_SUM_ROOM if allocates else _LABEL_ROOM))
     title = "bytes: stack, + heap (pale)" if allocates else "bytes of stack"
-    return _bars(panel, look, [stack, heap], label, (0, end), False, title)
+    return _bars(panel, look, [stack, heap], label, 0, end, title)
 
 
 def _bars(
@@ -159,11 +152,13 @@ def _bars(
     look: Mapping[str, Style],
     parts: Sequence[Callable[[Row], float]],
     label: Callable[[Row], str],
-    domain: tuple[float, float],
-    log: bool,
+    start: float,
+    most: float,
     title: str,
 ) -> dict[str, Any]:
-    """Bars under the name of their group; a bar's further parts continue where the first ends, paler."""
+    """Bars under the name of their group, on a logarithmic axis unless from 0; a bar's further parts continue where
+    the first ends, paler.
+    """
     lines: list[str] = []
     bars: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
@@ -174,13 +169,12 @@ def _bars(
         for row in groups[group]:
             lines.append(_key(lines, row.implementation))
             end = 0.0
-            for part in filter(lambda part: part(row), parts):
-                start, end = end, end + part(row)
+            for number, part in enumerate(parts):
+                begin, end = end, end + part(row)
                 same = {"line": lines[-1], "colour": look[row.implementation].colour}
-                bars.append({**same, "from": start or domain[0], "to": end, "opacity": 0.35 if start else 1})
+                bars.append({**same, "from": begin or start, "to": end, "opacity": 0.35 if number else 1})
             texts.append({"line": lines[-1], "end": end, "label": label(row)})
-    scale = {"type": "log" if log else "linear", "domain": domain, "nice": False}
-    x = {"type": "quantitative", "scale": scale, "title": title, "axis": {"format": "~s", "tickCount": 5}}
+    x = axis(start, most, title, log=start > 0, ticks=5)
     names = {"labelExpr": f"substring(datum.label, {_NUMBER})", "ticks": False, "domain": False}
     return {
         "height": {"step": _BAR_LINE},
@@ -215,7 +209,7 @@ def _texts(values: Sequence[Mapping[str, Any]], field: str, x: Mapping[str, Any]
 
 
 def _pareto(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], _number: int) -> dict[str, Any]:
-    values = [
+    values: list[dict[str, Any]] = [
         {
             "look": _half(row.implementation) if row.optimisation == "Os" else visible(row.implementation),
             "flash": (row.footprint.flash or 0) / 1024,
@@ -224,8 +218,8 @@ def _pareto(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], 
         for row in panel.rows
     ]
     front = pareto_front([(value["flash"], value["median"]) for value in values])
-    x = {"field": "flash", **axis_of([value["flash"] for value in values], "flash, KiB")}
-    y = {"field": "median", **axis_of([value["median"] for value in values], "instructions")}
+    x = {"field": "flash", **axis_of([value["flash"] for value in values], "flash, KiB", 4)}
+    y = {"field": "median", **axis_of([value["median"] for value in values], "instructions", 4)}
     border = {"data": {"values": [{"flash": flash, "median": median} for flash, median in front]}}
     dashed = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 2], "strokeWidth": 1, "color": INK}
     ring = {"type": "point", "fill": "white", "stroke": INK, "strokeWidth": 1, "size": 190, "opacity": 1}
@@ -259,7 +253,7 @@ def _boards(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], 
     axis = {"grid": True, "labelExpr": f"{number} % columns ? '' : datum.label"}
     boards = [_short_board(name) for name in names]
     y = {"field": "board", "type": "nominal", "sort": boards, "title": None, "axis": axis}
-    x = {"field": "median", **axis_of([row.median for row in panel.rows], "instructions")}
+    x = {"field": "median", **axis_of([row.median for row in panel.rows], "instructions", 4)}
     order = {"field": "number", "type": "quantitative"}
     return {
         "height": {"step": _BOARD_LINE},

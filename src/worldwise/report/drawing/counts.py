@@ -17,7 +17,7 @@ from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.report import contests
 from worldwise.report.counts import label
 from worldwise.report.drawing.looks import styles
-from worldwise.report.drawing.vega import WIDTH, Chart, axis_of, chart, colour_of, tooltip
+from worldwise.report.drawing.vega import WIDTH, Chart, axis, axis_of, chart, colour_of, tooltip
 from worldwise.report.predicted import lines_of
 
 # An axis of sizes has them in the units in which suites name them.
@@ -230,13 +230,8 @@ def against_size(
         "title": "size (log axis)",
         "axis": {"labelExpr": _SIZE_LABEL, "tickCount": 8},
     }
-    y = {
-        "type": "quantitative",
-        # Never so near that small differences look like large ones.
-        "scale": {"type": "log", "nice": False, "domain": [low / 1.2, max(1.2 * high, _LEAST_RANGE * low)]},
-        "title": "instructions, median (log axis)",
-        "axis": {"format": "~s", "tickCount": 6},
-    }
+    # Never so near that small differences look like large ones.
+    y = axis(low / 1.2, max(1.2 * high, _LEAST_RANGE * low), "instructions, median")
     places = list(dict.fromkeys(row.place for row in rows))
     dash = {"field": "place", "type": "nominal", "title": "measured at", "sort": list(PLACES)}
     shape = {"field": "level", "type": "nominal", "title": "compiled with"}
@@ -377,8 +372,6 @@ def cycles(reading: Reading, colours: Mapping[str, str]) -> Iterable[Chart]:
         ]
         both = [one for line in known for one in (line.instructions, line.estimate.cycles)]
         low, high = min(both) / 1.3, max(both) * 1.3
-        scale = {"type": "log", "nice": False, "domain": [low, high]}
-        shown = {"format": "~s", "tickCount": 6}
         spec = {
             "width": WIDTH,
             "height": 300,
@@ -394,20 +387,8 @@ def cycles(reading: Reading, colours: Mapping[str, str]) -> Iterable[Chart]:
                 {
                     "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.9},
                     "encoding": {
-                        "x": {
-                            "field": "instructions",
-                            "type": "quantitative",
-                            "scale": scale,
-                            "title": "instructions, counted (log axis)",
-                            "axis": shown,
-                        },
-                        "y": {
-                            "field": "cycles",
-                            "type": "quantitative",
-                            "scale": scale,
-                            "title": f"cycles on {core}, predicted (log axis)",
-                            "axis": shown,
-                        },
+                        "x": {"field": "instructions", **axis(low, high, "instructions, counted")},
+                        "y": {"field": "cycles", **axis(low, high, f"cycles on {core}, predicted")},
                         "color": colour_of([rows[line.case.variant] for line in known], colours, legend=True),
                         "shape": {"field": "state", "type": "nominal", "title": "call"},
                         "tooltip": tooltip(("instructions", "cycles", "each"), "what", "variant", "state"),

@@ -9,6 +9,7 @@ mouse. vl-convert is loaded when something is drawn, so that no other command wa
 import functools
 import html
 import json
+import math
 import os
 import re
 import textwrap
@@ -35,6 +36,8 @@ _PIXELS_PER_MM = 96 / 25.4
 _DOTS_PER_INCH = 300
 # Of a panel, in pixels, however much room its letters take.
 _LEAST_WIDTH = 40
+# Until a chart is as wide as asked.
+_TRIALS = 5
 # Letters of a subtitle in a millimetre.
 _PER_MM = 0.68
 # Has no fonts, so that those of the machine do not count: vl-convert asks fontconfig.
@@ -138,8 +141,8 @@ class Chart:
 
 def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> str:
     """The drawing of a chart, so wide: what its letters leave goes to its panels, in so many columns."""
-    width, svg = pixels * 0.8 / columns, ""
-    for _ in range(4):
+    width, svg = round(pixels * 0.7 / columns), ""
+    for _ in range(_TRIALS):
         if "concat" in spec:
             given = {"concat": [{**panel, "width": width} for panel in spec["concat"]], "columns": columns}
             given["params"] = [{"name": "columns", "value": columns}]
@@ -147,10 +150,11 @@ def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> str:
             given = {"width": width}
         svg = _drawn(json.dumps({**spec, **given}))
         found = re.search(r'width="([0-9.]+)"', svg)
-        beyond = float(found[1]) - pixels if found else 0
-        if not beyond:
+        left = pixels - float(found[1]) if found else 0
+        # Panels have whole pixels.
+        if 0 <= left < columns:
             break
-        width = max(width - beyond / columns, _LEAST_WIDTH)
+        width = max(width + math.floor(left / columns), _LEAST_WIDTH)
     return svg
 
 
@@ -168,15 +172,28 @@ def chart(
     return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec}, tuple(rows))
 
 
-def axis_of(values: Sequence[float], what: str) -> dict[str, Any]:
+def axis_of(values: Sequence[float], what: str, ticks: int = 6) -> dict[str, Any]:
     """An axis of numbers: from 0, or logarithmic where they differ much."""
     least, most = min(values), max(values)
     log = least > 0 and most > LINEAR_RANGE * least
+    return axis(least / 1.3 if log else 0, most * (1.3 if log else 1.08) or 1, what, log, ticks)
+
+
+def axis(least: float, most: float, what: str, log: bool = True, ticks: int = 6) -> dict[str, Any]:
+    """An axis of numbers between these, about so many of them written beside it unless it is logarithmic."""
+    written: dict[str, Any] = {"tickCount": ticks}
+    if log:
+        # Over few decades powers of ten alone would be too far apart.
+        steps = (1,) if most > 200 * least else (1, 3) if most > 30 * least else (1, 2, 5)
+        decades = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+        found = [step * 10.0**decade for decade in decades for step in steps]
+        written = {"values": [value for value in found if least <= value <= most]}
     return {
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "padding": 12} if log else {"zero": True, "nice": True},
-        "title": what + (" (log axis)" if log else ""),
-        "axis": {"format": "~s", "tickCount": 6},
+        "scale": {"type": "log" if log else "linear", "domain": [least, most], "nice": False},
+        "title": f"{what} (log axis)" if log else what,
+        # Each number in its own unit: `500k`, `2M`.
+        "axis": {"labelExpr": "format(datum.value, '~s')", "labelFlush": False, **written},
     }
 
 
