@@ -122,8 +122,8 @@ def _time(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
         return spec
     begins, ends = (count / clock / 1000 for count in (start, end))
     time = axis(begins, ends, "", log)
-    time["title"] = f"ms at {clock:g} MHz, 1 instruction a cycle"
-    time["axis"] |= {"orient": "top", "grid": False, "labelExpr": "format(datum.value, ',~r')"}
+    title = f"ms at {clock:g} MHz, one instruction per cycle"
+    time["axis"] |= {"orient": "top", "grid": False, "title": title, "labelExpr": "format(datum.value, ',~r')"}
     # Nothing but its axis is seen.
     above = {"mark": {"type": "tick", "opacity": 0, "aria": False}, "encoding": {"x": {"datum": begins, **time}}}
     counted = {"layer": spec.pop("layer"), "encoding": spec.pop("encoding")}
@@ -175,7 +175,7 @@ def _bars(
                 bars.append({**same, "from": begin or start, "to": end, "opacity": 0.35 if number else 1})
             texts.append({"line": lines[-1], "end": end, "label": label(row)})
     x = axis(start, most, title, log=start > 0, ticks=5)
-    names = {"labelExpr": f"substring(datum.label, {_NUMBER})", "ticks": False, "domain": False}
+    names = {"labelExpr": f"substring(datum.label, {_NUMBER})", "ticks": False}
     return {
         "height": {"step": _BAR_LINE},
         "data": {"values": bars},
@@ -240,28 +240,40 @@ def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, flo
     return front
 
 
-def _boards(panel: Panel, _look: Mapping[str, Style], signs: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _boards(panel: Panel, look: Mapping[str, Style], signs: Mapping[str, Any], number: int) -> dict[str, Any]:
     names = by_core(row.board for row in panel.rows)
+    boards = [_short_board(name) for name in names]
     at = {(row.implementation, row.board): row.median for row in panel.rows}
     # Nothing where a library was not measured, so that its line ends there.
     values = [
-        {"look": visible(library), "board": _short_board(name), "median": at.get((library, name)), "number": place}
+        {
+            "look": visible(library),
+            "colour": look[library].colour,
+            "board": boards[place],
+            "place": place,
+            "median": at.get((library, name)),
+        }
         for library in dict.fromkeys(row.implementation for row in panel.rows)
         for place, name in enumerate(names)
     ]
     # A board's name stands once, at the left.
-    axis = {"grid": True, "labelExpr": f"{number} % columns ? '' : datum.label"}
-    boards = [_short_board(name) for name in names]
-    y = {"field": "board", "type": "nominal", "sort": boards, "title": None, "axis": axis}
-    x = {"field": "median", **axis_of([row.median for row in panel.rows], "instructions", 4)}
-    order = {"field": "number", "type": "quantitative"}
+    names_of = {"grid": True, "labelExpr": f"{number} % columns ? '' : datum.label"}
+    line = {
+        "order": {"field": "place", "type": "quantitative"},
+        "detail": {"field": "look"},
+        # With the points' scale it would take their legend away.
+        "stroke": {"field": "colour", "type": "nominal", "scale": None},
+    }
     return {
         "height": {"step": _BOARD_LINE},
         "data": {"values": values},
-        "encoding": {"x": x, "y": y, **signs},
+        "encoding": {
+            "x": {"field": "median", **axis_of([row.median for row in panel.rows], "instructions", 4)},
+            "y": {"field": "board", "type": "nominal", "sort": boards, "title": None, "axis": names_of},
+        },
         "layer": [
-            {"mark": {"type": "line", "strokeWidth": 1.2}, "encoding": {"order": order, "shape": None}},
-            {"transform": [{"filter": "isValid(datum.median)"}], "mark": _POINT},
+            {"mark": {"type": "line", "strokeWidth": 1.2}, "encoding": line},
+            {"transform": [{"filter": "isValid(datum.median)"}], "mark": _POINT, "encoding": signs},
         ],
     }
 
