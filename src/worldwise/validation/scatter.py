@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A plot of predictions against hardware: a panel for each core. The same run gives the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worldwise.report.drawing.figures import WIDTHS
@@ -17,7 +17,11 @@ _LOOKS = {
 }
 # Errors, in per cent, at which there are lines.
 _WITHIN = 10
-_LINES = {-_WITHIN: {"strokeDash": [1, 2]}, 0: {"strokeWidth": 0.8}, _WITHIN: {"strokeDash": [1, 2]}}
+_LINES: Mapping[int, Mapping[str, Any]] = {
+    -_WITHIN: {"strokeDash": [1, 2]},
+    0: {"strokeWidth": 0.8},
+    _WITHIN: {"strokeDash": [1, 2]},
+}
 
 
 def scatter(run: Run) -> bytes:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How figures of boards are drawn: bars, points, lines."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ _BAR_LINE, _BOARD_LINE, _POINTS_PANEL = 15, 24, 160
 _LABEL_ROOM, _SUM_ROOM = 0.24, 0.42
 _PANEL_TITLE = {"anchor": "start", "frame": "group", "fontSize": 10.7, "offset": 6}
 _LEGEND = {"orient": "bottom", "symbolStrokeColor": INK, "symbolStrokeWidth": 0.7, "symbolSize": 50, "labelOffset": 8}
+# The room that a letter takes there, and what stands before a name.
+_LEGEND_LETTER, _LEGEND_SIGN = 6, 34
 _POINT = {"type": "point", "filled": True, "stroke": INK, "strokeWidth": 0.7, "size": 40, "opacity": 1}
 # Of a line's key, which is its number and its name.
 _NUMBER = 3
@@ -55,11 +57,9 @@ def compact(value: float) -> str:
 def figure(kind: Kind, name: str, title: str, panels: Sequence[Panel], look: Mapping[str, Style]) -> Chart:
     """One figure; `look` is that of each library of the run."""
     rows = tuple(row for panel in panels for row in panel.rows)
-    draw, columns, value, unit = _KINDS[kind]
-    least, most = min(map(value, rows)), max(map(value, rows))
-    there = {row.implementation for row in rows}
-    words = f"{len(there)} {'library' if len(there) == 1 else 'libraries'}, "
-    words += f"{compact(least)} {unit}." if least == most else f"from {compact(least)} to {compact(most)} {unit}."
+    draw, columns, told = _KINDS[kind]
+    there = len({row.implementation for row in rows})
+    words = f"{there} {'library' if there == 1 else 'libraries'}, {told(rows)} a call."
     signs = _signs(kind, rows, look)
     spec = {
         "concat": [
@@ -82,7 +82,11 @@ def _signs(kind: Kind, rows: Sequence[Row], look: Mapping[str, Style]) -> dict[s
         both = len({row.optimisation for row in rows}) > 1
         shown |= {text: sign for text, sign in _SIGNS.items() if both or text == _FRONT}
     signs |= shown
-    legend = {"title": None, "values": list(shown), "columns": {"expr": "columns > 1 ? 4 : 2"}, **_LEGEND}
+    # As many side by side as there is room for.
+    room = _LEGEND_LETTER * max(map(len, shown)) + _LEGEND_SIGN
+    full, narrow = (max(1, min(most, pixels // room)) for most, pixels in ((4, 600), (2, 280)))
+    columns = {"expr": f"columns > 1 ? {full} : {narrow}"}
+    legend = {"title": None, "values": list(shown), "columns": columns, **_LEGEND}
     return {
         channel: {
             "field": "look",
@@ -284,18 +288,23 @@ def _short_board(name: str) -> str:
     return visible(f"{name} ({core})" if core else name)
 
 
-def _instructions(row: Row) -> float:
-    return row.median
+def _instructions(rows: Iterable[Row]) -> str:
+    return f"{_range([row.median for row in rows], compact)} instructions"
 
 
-def _bytes(row: Row) -> float:
-    return (row.footprint.stack or 0) + (row.footprint.heap or 0)
+def _bytes(rows: Iterable[Row]) -> str:
+    return f"{_range([(row.footprint.stack or 0) + (row.footprint.heap or 0) for row in rows], '{:,}'.format)} bytes"
 
 
-# How a panel is drawn, how many stand side by side, and what of a row the words tell.
-_KINDS: Mapping[Kind, tuple[Callable[..., dict[str, Any]], int, Callable[[Row], float], str]] = {
-    "time": (_time, 2, _instructions, "instructions a call"),
-    "pareto": (_pareto, 3, _instructions, "instructions a call"),
-    "stack": (_stack, 2, _bytes, "bytes a call"),
-    "boards": (_boards, 3, _instructions, "instructions a call"),
+def _range(values: Collection[float], text: Callable[[float], str]) -> str:
+    least, most = text(min(values)), text(max(values))
+    return least if least == most else f"from {least} to {most}"
+
+
+# How a panel is drawn, how many stand side by side, and what the words tell of the rows.
+_KINDS: Mapping[Kind, tuple[Callable[..., dict[str, Any]], int, Callable[[Iterable[Row]], str]]] = {
+    "time": (_time, 2, _instructions),
+    "pareto": (_pareto, 3, _instructions),
+    "stack": (_stack, 2, _bytes),
+    "boards": (_boards, 3, _instructions),
 }

@@ -39,7 +39,7 @@ _LEAST_WIDTH = 40
 # Until a chart is as wide as asked.
 _TRIALS = 5
 # Letters of a subtitle in a millimetre.
-_PER_MM = 0.68
+_PER_MM = 0.64
 # Has no fonts, so that those of the machine do not count: vl-convert asks fontconfig.
 _NO_FONTS = Path(__file__).with_name("fonts.conf")
 # Grey that shows on white and on black; the page's style sheet sets the colour of text.
@@ -132,30 +132,30 @@ class Chart:
         title = {"text": _wrapped(self.title, millimetres * 0.85), "subtitle": lines}
         pixels = round(millimetres * _PIXELS_PER_MM)
         columns = self.spec.get("columns", 1) if pixels > WIDTH else 1
-        svg = _as_wide({**self.spec, "config": config, "title": title}, pixels, columns)
+        svg = _drawn(json.dumps({**_as_wide({**self.spec, "config": config}, pixels, columns), "title": title}))
         if form == "svg":
             return svg.encode()
         # vl-convert counts 72 pixels to an inch.
         return bytes(_converter().svg_to_png(svg, scale=_DOTS_PER_INCH / 96, ppi=72))
 
 
-def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> str:
-    """The drawing of a chart, so wide: what its letters leave goes to its panels, in so many columns."""
-    width, svg = round(pixels * 0.7 / columns), ""
+def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> Mapping[str, Any]:
+    """A chart, so wide: what its letters leave goes to its panels, in so many columns."""
+    width = round(pixels * 0.7 / columns)
     for _ in range(_TRIALS):
         if "concat" in spec:
-            given = {"concat": [{**panel, "width": width} for panel in spec["concat"]], "columns": columns}
-            given["params"] = [{"name": "columns", "value": columns}]
+            panels = [{**panel, "width": width} for panel in spec["concat"]]
+            params = [{"name": "columns", "value": columns}]
+            spec = {**spec, "concat": panels, "columns": columns, "params": params}
         else:
-            given = {"width": width}
-        svg = _drawn(json.dumps({**spec, **given}))
-        found = re.search(r'width="([0-9.]+)"', svg)
+            spec = {**spec, "width": width}
+        found = re.search(r'width="([0-9.]+)"', _drawn(json.dumps(spec)))
         left = pixels - float(found[1]) if found else 0
         # Panels have whole pixels.
         if 0 <= left < columns:
             break
         width = max(width + math.floor(left / columns), _LEAST_WIDTH)
-    return svg
+    return spec
 
 
 def chart(
@@ -193,7 +193,7 @@ def axis(least: float, most: float, what: str, log: bool = True, ticks: int = 6)
         "scale": {"type": "log" if log else "linear", "domain": [least, most], "nice": False},
         "title": f"{what} (log axis)" if log else what,
         # Each number in its own unit: `500k`, `2M`.
-        "axis": {"labelExpr": "format(datum.value, '~s')", "labelFlush": False, **written},
+        "axis": {"labelExpr": "format(datum.value, '~s')", "labelFlush": False, "labelSeparation": 4, **written},
     }
 
 
