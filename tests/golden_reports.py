@@ -7,10 +7,12 @@ As in golden_parts.py, names of Python modules stand here alone.
 import functools
 import hashlib
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import test_abuse_report
@@ -61,7 +63,7 @@ from worldwise.records.trace_records import Witness
 from worldwise.report import document, report, terminal
 from worldwise.report import gated as gate_report
 from worldwise.report.document import markdown_text
-from worldwise.report.drawing import plot
+from worldwise.report.drawing import charts
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports
 from worldwise.report.terminal import print_sections
@@ -413,17 +415,25 @@ def _plots(_: Path) -> str:
 
 
 def _plot_lines() -> Iterator[str]:
-    for one in plot.plots(board_reading()):
-        yield f"{one.name} ({one.kind}): {one.title}"
-        for panel in one.panels:
-            nobodys = f"; nobody has {', '.join(panel.nobodys)}" if panel.nobodys else ""
-            yield f"  {panel.title or '-'}{nobodys}"
-            rows = [
-                f"{row.case} {row.measure} {row.median} {row.footprint.stack} {row.footprint.flash}"
-                for row in panel.rows
-            ]
-            digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
-            yield f"    {len(rows)} rows from {rows[0]} to {rows[-1]}, SHA-256 {digest}"
+    for one in charts.plots(board_reading()):
+        yield f"{one.name} ({one.kind}): {one.title}. {one.words}"
+        rows = [
+            f"{row.case} {row.measure} {row.median} {row.footprint.stack} {row.footprint.flash}" for row in one.rows
+        ]
+        yield f"  {len(rows)} rows from {rows[0]} to {rows[-1]}"
+        for panel in one.spec["concat"]:
+            shown = list(_data(panel))
+            lacking = [value["group"] for value in shown if value.get("group", "").endswith("not available")]
+            digest = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+            yield f"  {'; '.join([panel['title']['text'] or '-', *lacking])}: {len(shown)} values, SHA-256 {digest}"
+
+
+def _data(part: Any) -> Iterator[dict[str, Any]]:
+    """All data of a chart's part."""
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _data(inner)
+    if isinstance(part, dict) and "data" in part:
+        yield from part["data"]["values"]
 
 
 READINGS: Mapping[str, Callable[[Path], Reading]] = {

@@ -574,12 +574,12 @@ def test_a_reader_may_hang_up(whole_run: Run) -> None:
 # --- what is loaded, and when ---
 
 # Each takes long to load, and neither a list of commands nor the answer to a typing error needs it.
-HEAVY = {"rich", "pydantic", "cryptography", "elftools", "matplotlib", "qemu", "asyncio", "ssl", "worldwise.plan"}
+HEAVY = {"rich", "pydantic", "cryptography", "elftools", "vl_convert", "qemu", "asyncio", "ssl", "worldwise.plan"}
 # What measures, explains or reads a run: choosing cases needs none of it.
 MEASURING = (
     "cryptography",
     "elftools",
-    "matplotlib",
+    "vl_convert",
     "qemu",
     "asyncio",
     "worldwise.run.measure",

@@ -28,7 +28,7 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.report import document, flame, report
 from worldwise.report import gated as gate_report
-from worldwise.report.drawing import figures, plot
+from worldwise.report.drawing import charts, figures, vega
 from worldwise.report.formats import exports, tracking
 from worldwise.run.rundir import Run, open_run
 
@@ -310,9 +310,9 @@ def test_junit_is_xml_whatever_the_names() -> None:
 def test_a_figure_is_xml_whatever_the_names(kind: figures.Kind) -> None:
     """Nor does a name become a formula, or stop the drawing."""
     reading = add_library(board_reading(), "$\\frac{1}$\x1b[1m\x9b\u202e")
-    for one in plot.plots(reading, (kind,))[:2]:
-        hostile = dataclasses.replace(one, title=f"{HOSTILE} $\\frac{{1}}$")
-        text = plot.to_bytes(hostile, reading, "svg").decode()
+    for one in charts.plots(reading, (kind,))[:2]:
+        hostile = vega.chart(kind, one.name, f"{HOSTILE} $\\frac{{1}}$", HOSTILE, one.spec, (), one.rows)
+        text = charts.to_file(hostile, reading, "svg").decode()
         ElementTree.fromstring(text)
         assert not FORBIDDEN.search(text)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Has matplotlib and vl-convert installed when a command first draws.
+"""Has vl-convert installed when a command first draws.
 
-They are most of the Python environment, and no run needs them. The launcher makes the environment without them
-(lab/host.sh); whoever installs the wheel has them from the beginning.
+It is most of the Python environment, and no run needs it. The launcher makes the environment without it (lab/host.sh);
+whoever installs the wheel has it from the beginning.
 """
 
 import functools
@@ -17,14 +17,14 @@ from filelock import FileLock
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 
-_MODULES = ("matplotlib", "vl_convert")
+_MODULE = "vl_convert"
 # What the launcher leaves in an environment that it made.
 _MARKER = "complete"
-_SAID = "worldwise: installing what draws figures and pages (matplotlib, vl-convert: 220 MB unpacked, once)"
+_SAID = "worldwise: installing what draws figures and pages (vl-convert: 110 MB unpacked, once)"
 
 
-def _missing() -> list[str]:
-    return [name for name in _MODULES if find_spec(name) is None]
+def _missing() -> bool:
+    return find_spec(_MODULE) is None
 
 
 @functools.cache
@@ -34,9 +34,9 @@ def require() -> None:
         return
     environment = Path(sys.prefix)
     requirements = paths.REQUIREMENTS / "run.txt"
-    by_hand = f"install them: {sys.executable} -I -m pip install --require-hashes -r {requirements}"
+    by_hand = f"install it: {sys.executable} -I -m pip install --require-hashes -r {requirements}"
     if not (environment / _MARKER).exists():
-        raise WorldwiseError(f"figures need the Python packages {' and '.join(_MODULES)}, which are not there", by_hand)
+        raise WorldwiseError(f"figures need the Python package {_MODULE}, which is not there", by_hand)
     with FileLock(environment / "drawing.lock"):
         # Another command may have installed them meanwhile.
         importlib.invalidate_caches()

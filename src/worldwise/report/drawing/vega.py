@@ -120,8 +120,10 @@ class Chart:
 
     def svg(self) -> str:
         """The drawing for a page, with this chart's words for who does not see it."""
-        drawn = _drawn(json.dumps(self.spec))
-        return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(self.words)}" ', 1)
+        return self._told(_drawn(json.dumps(self.spec)))
+
+    def _told(self, svg: str) -> str:
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(self.words)}" ', 1)
 
     def file(self, form: str, millimetres: float, notes: str) -> bytes:
         """The content of a file, svg or png, so wide: with its title, its words and `notes` on what it counts."""
@@ -134,9 +136,9 @@ class Chart:
         columns = self.spec.get("columns", 1) if pixels > WIDTH else 1
         svg = _drawn(json.dumps({**_as_wide({**self.spec, "config": config}, pixels, columns), "title": title}))
         if form == "svg":
-            return svg.encode()
+            return self._told(svg).encode()
         # vl-convert counts 72 pixels to an inch.
-        return bytes(_converter().svg_to_png(svg, scale=_DOTS_PER_INCH / 96, ppi=72))
+        return bytes(converter().svg_to_png(svg, scale=_DOTS_PER_INCH / 96, ppi=72))
 
 
 def _as_wide(spec: Mapping[str, Any], pixels: int, columns: int) -> Mapping[str, Any]:
@@ -215,7 +217,7 @@ def _wrapped(text: str, millimetres: float) -> list[str]:
 
 
 @functools.cache
-def _converter() -> ModuleType:
+def converter() -> ModuleType:
     """vl-convert, without the fonts of the machine: its own are the same everywhere."""
     library.require()
     import vl_convert
@@ -235,7 +237,7 @@ def _converter() -> ModuleType:
 
 @functools.lru_cache(maxsize=256)
 def _drawn(spec: str) -> str:
-    return str(_converter().vegalite_to_svg(spec, vl_version=_VERSION))
+    return str(converter().vegalite_to_svg(spec, vl_version=_VERSION))
 
 
 def in_page(data: Any) -> str:
@@ -250,5 +252,5 @@ def libraries() -> str:
 
     They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched.
     """
-    bundle = _converter().javascript_bundle(vl_version=_VERSION)
+    bundle = converter().javascript_bundle(vl_version=_VERSION)
     return str(bundle).replace("</script", "<\\/script")
