@@ -85,6 +85,9 @@ def test_time_names_library_curve_count_unit_and_run(reading: Reading) -> None:
         "ms at 180 MHz, one instruction per cycle",
     ):
         assert text in shown, text
+    svg = elements(plot, reading)[0]
+    words = "8 libraries, from 480k to 51.0M instructions a call."
+    assert words in shown and svg.attrib["aria-label"] == f"{plot.title}. {words}"
     footer = " ".join(" ".join(shown).split())
     for part in (f"Run {reading.run.id}", "lab aaaaaaaaaaaaaaaa", "-O2", "Instructions, counted", "it is not measured"):
         assert part in footer

@@ -120,10 +120,7 @@ class Chart:
 
     def svg(self) -> str:
         """The drawing for a page, with this chart's words for who does not see it."""
-        return self._told(_drawn(json.dumps(self.spec)))
-
-    def _told(self, svg: str) -> str:
-        return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(self.words)}" ', 1)
+        return _told(_drawn(json.dumps(self.spec)), self.words)
 
     def file(self, form: str, millimetres: float, notes: str) -> bytes:
         """The content of a file, svg or png, so wide: with its title, its words and `notes` on what it counts."""
@@ -136,7 +133,7 @@ class Chart:
         columns = self.spec.get("columns", 1) if pixels > WIDTH else 1
         svg = _drawn(json.dumps({**_as_wide({**self.spec, "config": config}, pixels, columns), "title": title}))
         if form == "svg":
-            return self._told(svg).encode()
+            return _told(svg, f"{self.title}. {self.words}").encode()
         # vl-convert counts 72 pixels to an inch.
         return bytes(converter().svg_to_png(svg, scale=_DOTS_PER_INCH / 96, ppi=72))
 
@@ -210,6 +207,10 @@ def tooltip(exact: Sequence[str] = (), *names: str) -> list[dict[str, str]]:
     """What stands under the mouse: fields that are words, and those whose numbers are shown to the last digit."""
     words = [{"field": name, "type": "nominal", "title": name} for name in names]
     return words + [{"field": name, "type": "quantitative", "format": ",", "title": name} for name in exact]
+
+
+def _told(svg: str, words: str) -> str:
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(words)}" ', 1)
 
 
 def _wrapped(text: str, millimetres: float) -> list[str]:
