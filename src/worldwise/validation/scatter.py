@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worldwise.report.drawing.figures import WIDTHS
-from worldwise.report.drawing.vega import INK, axis, chart
+from worldwise.report.drawing.vega import INK, axis, chart, panel_title
 from worldwise.validation.record import Row, Run
 
 # Sets, and how their points look: those the cores' numbers may be fitted to are hollow.
@@ -67,7 +67,7 @@ def _panel(core: str, rows: Sequence[Row], looks: dict[str, Any]) -> dict[str, A
         for at, look in _LINES.items()
     ]
     return {
-        "title": {"text": core, "anchor": "start", "frame": "group", "fontSize": 10.7, "offset": 6},
+        "title": panel_title(core),
         "height": 170,
         "data": {"values": values},
         "layer": [

@@ -12,13 +12,12 @@ from worldwise.libraries.portable import CURVES
 from worldwise.read.models import Row
 from worldwise.report.drawing.figures import Kind
 from worldwise.report.drawing.looks import STYLES, Style, outline
-from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis, axis_of, chart
+from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis, axis_of, chart, panel_title
 
 # Heights in pixels: of a line with a bar or a board's name, of a panel of points.
 _BAR_LINE, _BOARD_LINE, _POINTS_PANEL = 15, 24, 160
 # The share of an axis that a bar's label needs beyond the bar; of stack and heap together.
 _LABEL_ROOM, _SUM_ROOM = 0.24, 0.42
-_PANEL_TITLE = {"anchor": "start", "frame": "group", "fontSize": 10.7, "offset": 6}
 _LEGEND = {"orient": "bottom", "symbolStrokeColor": INK, "symbolStrokeWidth": 0.7, "symbolSize": 50, "labelOffset": 8}
 # The room that a letter takes there, and what stands before a name.
 _LEGEND_LETTER, _LEGEND_SIGN = 6, 34
@@ -26,12 +25,11 @@ _POINT = {"type": "point", "filled": True, "stroke": INK, "strokeWidth": 0.7, "s
 # Of a line's key, which is its number and its name.
 _NUMBER = 3
 # Besides the libraries, in the legend of `pareto`: text -> colour, path.
-_FILLED, _HALF, _FRONT = "filled: -O2", "half filled: -Os", "Pareto front"
-_RING = "M-1.5,0A1.5,1.5,0,1,1,1.5,0A1.5,1.5,0,1,1,-1.5,0ZM-2.4,0h0.6M1.8,0h0.6"
+_FRONT = "Pareto front"
 _SIGNS: Mapping[str, tuple[str, str]] = {
-    _FILLED: ("#777777", outline("o")),
-    _HALF: ("#777777", outline("o", half=True)),
-    _FRONT: ("transparent", _RING),
+    "filled: -O2": ("#777777", outline("o")),
+    "half filled: -Os": ("#777777", outline("o", half=True)),
+    _FRONT: ("transparent", "M-1.5,0A1.5,1.5,0,1,1,1.5,0A1.5,1.5,0,1,1,-1.5,0ZM-2.4,0h0.6M1.8,0h0.6"),
 }
 
 
@@ -63,7 +61,7 @@ def figure(kind: Kind, name: str, title: str, panels: Sequence[Panel], look: Map
     signs = _signs(kind, rows, look)
     spec = {
         "concat": [
-            {"title": {"text": visible(panel.title), **_PANEL_TITLE}, **draw(panel, look, signs, number)}
+            {"title": panel_title(panel.title), **draw(panel, look, signs, number)}
             for number, panel in enumerate(panels)
         ],
         "columns": min(columns, len(panels)),
@@ -119,7 +117,8 @@ def _time(panel: Panel, look: Mapping[str, Style], *_: Any) -> dict[str, Any]:
     low, high = min(values), max(values)
     log = high > LINEAR_RANGE * low
     start = low / 3 if log else 0.0
-    end = start * (high / start) ** (1 / (1 - _LABEL_ROOM)) if log else high / (1 - _LABEL_ROOM)
+    # Powers differ by processor in their last bits.
+    end = round(start * (high / start) ** (1 / (1 - _LABEL_ROOM))) if log else high / (1 - _LABEL_ROOM)
     spec = _bars(panel, look, [lambda row: row.median], lambda row: compact(row.median), start, end, "instructions")
     clock = clock_mhz(panel.rows[0])
     if not clock:
@@ -186,7 +185,7 @@ def _bars(
         "encoding": {"y": {"field": "line", "type": "nominal", "sort": lines, "title": None, "axis": names}},
         "layer": [
             {
-                "mark": {"type": "bar", "stroke": INK, "strokeWidth": 0.5, "height": {"band": 0.8}},
+                "mark": {"type": "bar", "aria": False, "stroke": INK, "strokeWidth": 0.5, "height": {"band": 0.8}},
                 "encoding": {
                     "x": {"field": "from", **x},
                     "x2": {"field": "to"},
@@ -207,7 +206,7 @@ def _key(lines: Sequence[str], name: str) -> str:
 def _texts(values: Sequence[Mapping[str, Any]], field: str, x: Mapping[str, Any], **look: Any) -> dict[str, Any]:
     return {
         "data": {"values": [value for value in values if field in value]},
-        "mark": {"type": "text", "align": "left", **look},
+        "mark": {"type": "text", "aria": False, "align": "left", **look},
         "encoding": {"x": x, "text": {"field": field, "type": "nominal"}},
     }
 

@@ -171,6 +171,11 @@ def chart(
     return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec}, tuple(rows))
 
 
+def panel_title(text: str) -> dict[str, Any]:
+    """The title of one of several panels."""
+    return {"text": visible(text), "anchor": "start", "frame": "group", "fontSize": 10.7, "offset": 6}
+
+
 def axis_of(values: Sequence[float], what: str, ticks: int = 6) -> dict[str, Any]:
     """An axis of numbers: from 0, or logarithmic where they differ much."""
     least, most = min(values), max(values)
@@ -185,7 +190,7 @@ def axis(least: float, most: float, what: str, log: bool = True, ticks: int = 6)
         # Over few decades powers of ten alone would be too far apart.
         steps = (1,) if most > 200 * least else (1, 3) if most > 30 * least else (1, 2, 5)
         decades = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
-        found = [step * 10.0**decade for decade in decades for step in steps]
+        found = [float(f"{step}e{decade}") for decade in decades for step in steps]
         written = {"values": [value for value in found if least <= value <= most]}
     return {
         "type": "quantitative",
