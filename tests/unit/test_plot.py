@@ -257,6 +257,7 @@ def test_letters_are_those_that_vl_convert_brings() -> None:
 @pytest.mark.parametrize("width", list(WIDTHS))
 def test_print_size_and_legible_letters(reading: Reading, width: str) -> None:
     """If this fails, a figure does not fit its column, or its letters are too small for print."""
+    reading = add_library(reading, "a-library-with-quite-a-long-name", "another-library-with-a-long-name")
     for plot in (only(reading, kind, operations=("sign",), boards=boards_of(kind)) for kind in KINDS):
         svg, *inner = elements(plot, reading, width)
         millimetres = [float(svg.attrib[side]) * 25.4 / 96 for side in ("width", "height")]
@@ -267,6 +268,15 @@ def test_print_size_and_legible_letters(reading: Reading, width: str) -> None:
             float(each.attrib["font-size"].removesuffix("px")) * 72 / 96 for each in inner if "font-size" in each.attrib
         }
         assert min(points) >= 8
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "written"),
+    [(800, 900_000, [1e3, 1e4, 1e5]), (9, 400, [10, 30, 100, 300]), (0.04, 0.9, [0.05, 0.1, 0.2, 0.5])],
+)
+def test_a_logarithmic_axis_has_round_numbers_at_all_ranges(least: float, most: float, written: list[float]) -> None:
+    """If this fails, an axis has no number, or more than it has room for."""
+    assert vega.axis(least, most, "instructions")["axis"]["values"] == written
 
 
 def boards_of(kind: Kind) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ _DOTS_PER_INCH = 300
 # Of a panel, in pixels, however much room its letters take.
 _LEAST_WIDTH = 40
 # Until a chart is as wide as asked.
-_TRIALS = 5
+_TRIALS = 12
 # Letters of a subtitle in a millimetre.
 _PER_MM = 0.64
 # Has no fonts, so that those of the machine do not count: vl-convert asks fontconfig.
