@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_the_broker_plugins_own_tests_pass() -> None:
         text = make(root, folder, "check-broker", "MOSQUITTO=/mosquitto", *_SANITIZED, beside=[mosquitto])
     assert " passed" in text
     assert " skipped" not in text, "the root has all that they need"
+
+
+def test_clang_tidy_finds_nothing() -> None:
+    """keycache/.clang-tidy says what it looks for. In the broker's root, which has what the plugin needs besides."""
+    tool = Path(str(files("clang_tidy"))) / "data"
+    beside: list[Bind] = [(tool, "/clang-tidy", "ro"), (keycache.mosquitto(), "/mosquitto", "ro")]
+    root = keycache.broker_root()
+    with kept(root, "tidy") as folder:
+        make(root, folder, "tidy", "CLANG_TIDY=/clang-tidy/bin/clang-tidy", "MOSQUITTO=/mosquitto", beside=beside)
 
 
 def test_everything_compiles_with_clang(root: Lab) -> None:
