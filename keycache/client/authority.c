@@ -183,7 +183,7 @@ bool authority_read_point(const char *path, uint8_t point[KEYCACHE_POINT_BYTES])
 		return complain(path, strerror(errno));
 	key = PEM_read_PUBKEY(file, NULL, NULL, NULL);
 	if (!key) {
-		rewind(file);
+		(void)fseek(file, 0, SEEK_SET);
 		key = PEM_read_PrivateKey(file, NULL, NULL, NULL);
 	}
 	(void)fclose(file);
@@ -327,10 +327,15 @@ static bool next_serial(const struct authority *authority, uint64_t last, uint64
 	path_of(new_path, authority->folder, "serial", ".new");
 	file = fopen(path, "re");
 	if (file) {
-		int read = fscanf(file, "%" SCNu64, &noted);
+		char line[32];
+		bool good = fgets(line, sizeof(line), file) != NULL;
+		char *end = line;
 
 		(void)fclose(file);
-		if (read != 1)
+		errno = 0;
+		if (good)
+			noted = strtoull(line, &end, 10);
+		if (end == line || errno)
 			return complain(path,
 					"is no number: write the serial of the last statement into it, or higher");
 	} else if (errno != ENOENT) {

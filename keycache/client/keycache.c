@@ -759,6 +759,7 @@ enum keycache_error keycache_info(struct keycache *handle, char **text)
 	*text = NULL;
 	if (error)
 		return error;
+	/* Without an error there is a reply. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	if (reply->type != REDIS_REPLY_STRING)
 		return unexpected(handle, reply);
 	*text = strdup(reply->str);

@@ -21,7 +21,7 @@ static const char help[] = "usage: keycache-payload seal NAME KEYFILE [--topic T
 			   "Exit codes: 0 done, 1 not sealed for this key and topic, 2 usage, 4 cannot be read or\n"
 			   "written.\n";
 
-enum exit_code { DONE, NOT_SEALED, USAGE, FAILED = 4 };
+enum exit_code { DONE = 0, NOT_SEALED = 1, USAGE = 2, FAILED = 4 };
 
 static unsigned char in[KEYCACHE_PAYLOAD_HEAD + KEYCACHE_OVERHEAD + KEYCACHE_MOST + 1];
 static unsigned char out[sizeof(in)];

@@ -184,7 +184,7 @@ static void info_latency(const char *name, const struct histogram *one, struct b
 		return;
 	buffer_text(text, "latency_");
 	for (; *name; name++) {
-		char letter = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+		char letter = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
 
 		buffer_append(text, &letter, 1);
 	}

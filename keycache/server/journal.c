@@ -96,7 +96,7 @@ static bool replay(struct journal *journal, journal_take take, void *owner)
 
 	if (got < 0 || fstat(journal->file, &status))
 		return false;
-	if (got != sizeof(header) || memcmp(&header, &wanted, sizeof(header))) {
+	if (got != sizeof(header) || memcmp(&header, &wanted, sizeof(header)) != 0) {
 		/* Empty, or of another version. */
 		if (got)
 			journal->counts.damaged++;

@@ -236,6 +236,7 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 			break;
 		case OPTION_POLICY:
 			good = word("policy", optarg, policies, &choice);
+			/* There are as many words as policies. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
 			options->tee.policy = KEYCACHE_POLICY_NONE + choice;
 			break;
 		case OPTION_BOUND:

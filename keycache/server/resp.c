@@ -329,7 +329,7 @@ static void line(struct buffer *reply, char first, const char *text)
 
 	buffer_append(reply, &first, 1);
 	for (; *text; text++) {
-		one = *text < ' ' || *text > '~' ? '.' : *text;
+		one = (char)(*text < ' ' || *text > '~' ? '.' : *text);
 		buffer_append(reply, &one, 1);
 	}
 	buffer_text(reply, "\r\n");

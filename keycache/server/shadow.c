@@ -166,7 +166,6 @@ struct shadow *shadow_open(const char *directory, char *problem, size_t size)
 		goto failed;
 	if (!directory)
 		return shadow;
-	what = strerror(EEXIST);
 	if (mkdir(directory, 0700) && errno != EEXIST)
 		goto failed_errno;
 	shadow->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -27,7 +27,7 @@ static TEE_Result name_of(const struct id *id, struct name *name)
 	return TEE_SUCCESS;
 }
 
-static TEE_Result open(const struct id *id, uint32_t flags, TEE_ObjectHandle *object)
+static TEE_Result open_object(const struct id *id, uint32_t flags, TEE_ObjectHandle *object)
 {
 	struct name name;
 	TEE_Result res = name_of(id, &name);
@@ -48,7 +48,7 @@ TEE_Result naive_get(const struct id *id, struct key *key)
 {
 	TEE_ObjectHandle object;
 	size_t count = 0;
-	TEE_Result res = open(id, TEE_DATA_FLAG_ACCESS_READ, &object);
+	TEE_Result res = open_object(id, TEE_DATA_FLAG_ACCESS_READ, &object);
 
 	if (res)
 		return res;
@@ -65,7 +65,7 @@ TEE_Result naive_set(const struct id *id, const struct key *key)
 {
 	TEE_ObjectHandle object;
 	struct name name;
-	TEE_Result res = open(id, TEE_DATA_FLAG_ACCESS_WRITE, &object);
+	TEE_Result res = open_object(id, TEE_DATA_FLAG_ACCESS_WRITE, &object);
 
 	if (!res) {
 		res = TEE_WriteObjectData(object, key, sizeof(*key));
@@ -86,7 +86,7 @@ TEE_Result naive_set(const struct id *id, const struct key *key)
 TEE_Result naive_delete(const struct id *id)
 {
 	TEE_ObjectHandle object;
-	TEE_Result res = open(id, TEE_DATA_FLAG_ACCESS_WRITE_META, &object);
+	TEE_Result res = open_object(id, TEE_DATA_FLAG_ACCESS_WRITE_META, &object);
 
 	return res ? res : TEE_CloseAndDeletePersistentObject1(object);
 }

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,18 @@ def test_the_broker_plugins_own_tests_pass() -> None:
         text = make(root, folder, "check-broker", "MOSQUITTO=/mosquitto", *_SANITIZED, beside=[mosquitto])
     assert " passed" in text
     assert " skipped" not in text, "the root has all that they need"
+
+
+def test_clang_tidy_finds_nothing(root: Lab) -> None:
+    """keycache/.clang-tidy says what it looks for."""
+    tool: Bind = (Path(str(files("clang_tidy"))) / "data", "/clang-tidy", "ro")
+    with kept(root, "tidy") as folder:
+        make(root, folder, "tidy", "TEEC_EXPORT=/usr", "CLANG_TIDY=/clang-tidy/bin/clang-tidy", beside=[tool])
+    broker = keycache.broker_root()
+    mosquitto: Bind = (keycache.mosquitto(), "/mosquitto", "ro")
+    with kept(broker, "tidy-plugin") as folder:
+        words = ("tidy-plugin", "MOSQUITTO=/mosquitto", "CLANG_TIDY=/clang-tidy/bin/clang-tidy")
+        make(broker, folder, *words, beside=[tool, mosquitto])
 
 
 def test_everything_compiles_with_clang(root: Lab) -> None:

@@ -212,7 +212,7 @@ static TEE_Result open_carols(void)
 	make_key(CAROLS, key);
 	client_seal_aad(key, 32, ALICE, strlen(ALICE), SECRET, sizeof(SECRET), &message);
 	res = crypt(KEYCACHE_OPEN, "carol", ALICE, message.bytes, message.size);
-	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) ? KEYCACHE_BAD_TAG : res;
+	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) != 0 ? KEYCACHE_BAD_TAG : res;
 }
 
 static TEE_Result open_bobs(void)
@@ -402,7 +402,7 @@ static TEE_Result anothers_to_generated(void)
 		return res;
 	message = out;
 	res = crypt(KEYCACHE_OPEN, "mallory", ALICE, message.bytes, message.size);
-	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) ? KEYCACHE_BAD_TAG : res;
+	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) != 0 ? KEYCACHE_BAD_TAG : res;
 }
 
 static TEE_Result onwards_from_bob(void)
@@ -579,7 +579,7 @@ static TEE_Result sign_flags(void)
 	changed |= 1u << ALICES;
 	if (!res)
 		res = open_alices();
-	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) ? KEYCACHE_BAD_TAG : res;
+	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) != 0 ? KEYCACHE_BAD_TAG : res;
 }
 
 static TEE_Result change_client(void)

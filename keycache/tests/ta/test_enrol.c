@@ -541,7 +541,7 @@ void test_handover(void)
 		EXPECT(enrol_it(&enrolment), TEE_SUCCESS);
 		EXPECT(handed, sizeof(handover));
 		CHECK(client_takes(client, &enrolment, &handover, key));
-		CHECK(memcmp(key, before, 16) && (bytes == 32 || !memcmp(key + 16, before + 16, 16)));
+		CHECK(memcmp(key, before, 16) != 0 && (bytes == 32 || !memcmp(key + 16, before + 16, 16)));
 		memcpy(before, key, 16);
 		EXPECT(seal("car", NULL, "to the client", 13, &message), TEE_SUCCESS);
 		CHECK(client_open(key, bytes, &message, &plain) && !memcmp(plain.bytes, "to the client", 13));
@@ -652,7 +652,7 @@ void test_backup(void)
 			CHECK(authority_knows(&authority, part));
 			for (i = 0; i < part->count; i++) {
 				bool before = saved[i].id_length & KEYCACHE_PREVIOUS;
-				unsigned int number = (unsigned int)atoi((const char *)saved[i].id + 7);
+				unsigned int number = (unsigned int)strtoul((const char *)saved[i].id + 7, NULL, 10);
 
 				CHECK(!memcmp(saved[i].id, "client-", 7) && number < CLIENTS);
 				EXPECT(saved[i].number, i);

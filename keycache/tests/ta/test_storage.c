@@ -174,7 +174,7 @@ void test_list(void)
 			EXPECT(list(&position, ids, &bytes), TEE_SUCCESS);
 			for (at = ids; at < ids + bytes; at += strlen(at) + 1) {
 				CHECK(!strncmp(at, "client-", 7));
-				seen[atoi(at + 7)]++;
+				seen[strtoul(at + 7, NULL, 10)]++;
 			}
 		} while (position && ++calls < 2000);
 		CHECK(!position);

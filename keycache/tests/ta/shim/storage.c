@@ -181,7 +181,7 @@ static size_t used_besides(const char *name)
 		abort();
 	rewinddir(list);
 	while ((entry = readdir(list)))
-		if (strcmp(entry->d_name, name) && !fstatat(folder, entry->d_name, &status, 0) &&
+		if (strcmp(entry->d_name, name) != 0 && !fstatat(folder, entry->d_name, &status, 0) &&
 		    S_ISREG(status.st_mode))
 			sum += (size_t)status.st_size;
 	(void)closedir(list);
