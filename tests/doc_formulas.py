@@ -7,6 +7,7 @@ does not find raises Unfound, which says what was looked for.
 """
 
 import ast
+import csv
 import functools
 import json
 import math
@@ -137,6 +138,7 @@ class Formulas:
             "printed": _printed,
             "spreads": _spreads,
             "out": _output,
+            "csv": _of_csv,
             "error": _error_line,
             "errors": _errors,
             "published": _published,
@@ -284,12 +286,25 @@ def _printed(suite: str, section: str, words: str) -> float:
 
 def _output(name: str, words: str) -> float:
     """The number at `#` of words of a kept output."""
+    return _told(words, " ".join(_kept(name).split()), f"the output {name}")
+
+
+def _kept(name: str) -> str:
     if name not in doc_records.commands():
         raise Unfound(f"docs/figures/blocks.toml has no command of {name}")
     output = doc_records.output(name)
     if output is None:
         raise NotKept(f"no output {name} is kept")
-    return _told(words, " ".join(output.text.split()), f"the output {name}")
+    return output.text
+
+
+def _of_csv(name: str, words: str, column: str) -> float:
+    """A figure of the one row of a kept output in CSV that has all these words, each a cell of its own."""
+    rows = list(csv.DictReader(_kept(name).splitlines()))
+    found = [row for row in rows if set(words.split()) <= set(row.values())]
+    if len(found) != 1 or not found[0].get(column):
+        raise Unfound(f"the output {name}: '{words}' has {len(found)} rows, '{column}' is a column of one")
+    return float(found[0][column])
 
 
 @functools.cache
