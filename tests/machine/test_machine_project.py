@@ -52,8 +52,10 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
     assert "crc32 (program)" in slower.stdout
 
     # A limit alone, without a baseline, names the function too.
-    replaced(folder / "worldwise.toml", 'baseline = "main"', "")
-    replaced(folder / "worldwise.toml", "instructions = 15_000", "instructions = 10_000")
+    settings = folder / "worldwise.toml"
+    firmware = settings.read_text(encoding="utf-8").partition("# Firmware of a Cortex-M4.")[2]
+    settings.write_text(f"format = 1\n{firmware}", encoding="utf-8")
+    replaced(settings, "instructions = 15_000", "instructions = 10_000")
     over = tool.run(*words, timeout=900)
     assert over.returncode == 3, over.stdout + over.stderr
     assert "EXCEEDED" in over.stdout
