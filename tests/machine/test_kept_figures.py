@@ -25,7 +25,7 @@ def cheapest(suite: str) -> str:
 
 
 # Kept runs whose cases take minutes, each with one of the same images.
-_OF_THE_SAME_IMAGES = {"pqc-tail": "pqc"}
+_OF_THE_SAME_IMAGES = {"pqc-tail": "pqc", "keycache-zipf": "keycache"}
 
 
 def counts(row: Row) -> tuple[object, ...]:
