@@ -437,6 +437,49 @@ def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called:
     assert counts(again, "TEEC_InvokeCommand.3") == counts(called, "TEEC_InvokeCommand.3")
 
 
+# As OP-TEE's examples have it, and as a project that looks for libteec itself.
+_CMAKE = """
+cmake_minimum_required(VERSION 3.10)
+project (own_client)
+find_library(TEEC teec REQUIRED)
+find_path(HEADER tee_client_api.h REQUIRED)
+add_executable (${PROJECT_NAME} main.c)
+target_compile_options(${PROJECT_NAME} PRIVATE -Wall -g)
+target_include_directories(${PROJECT_NAME} PRIVATE ../ta)
+target_link_libraries (${PROJECT_NAME} PRIVATE teec)
+install (TARGETS ${PROJECT_NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
+"""
+_MESON = """
+project('own', 'c')
+teec = meson.get_compiler('c').find_library('teec')
+executable('own_client', 'main.c', dependencies: teec, include_directories: include_directories('.'), c_args: ['-I../app/ta'])
+"""
+
+
+def without_make(folder: Path, **more: str) -> tuple[Path, Path]:
+    """The application without the client's Makefile."""
+    ta, client = own_codes.application(folder, **more)
+    (client / "Makefile").unlink()
+    return ta, client
+
+
+def test_a_client_with_cmake_or_meson_is_built(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:
+    """With the compiler and the flags that its Makefile gives, its calls have the same digits."""
+    by_meson = application(*without_make(tmp_path / "meson", host__meson_dot_build=_MESON), None, images)
+    assert by_meson.words.endswith("; the client by Meson, with the build type debug")
+    built = application(*without_make(tmp_path / "cmake", host__CMakeLists_dot_txt=_CMAKE), None, images)
+    assert "the client by CMake, without a build type" in built.words
+    ready = prepare(Wanted(Path(built.name), lives=2, application=built), images, Emulator(lab, note), note)
+    for command in ("TEEC_InvokeCommand.3", "TEEC_InvokeCommand.7"):
+        assert counts(ready, command) == counts(called, command)
+    with pytest.raises(WorldwiseError, match=r"host does not build by CMake; it has libteec, .* no network") as caught:
+        text = _CMAKE.replace("teec REQ", "ssl REQ")
+        application(*without_make(tmp_path / "lacks", host__CMakeLists_dot_txt=text), None, images)
+    assert "Could not find TEEC using the following names: ssl" in caught.value.details
+    with pytest.raises(WorldwiseError, match=r"host/Makefile: is not there, and neither CMakeLists.txt nor meson.build"):
+        application(*without_make(tmp_path / "nothing"), None, images)
+
+
 def test_a_build_that_fails_says_what_is_missing(images: ImageStore, tmp_path: Path) -> None:
     """The header that nobody has, by its name."""
     ta, client = own_codes.application(tmp_path, ta__own_ta_dot_c="#include <missing.h>\n")
