@@ -37,6 +37,7 @@ from worldwise.run.code.counting import Counter, _run, calls_of, counted_of, spa
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.project import open_project, prepare_project
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
 
@@ -452,8 +453,48 @@ install (TARGETS ${PROJECT_NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
 _MESON = """
 project('own', 'c')
 teec = meson.get_compiler('c').find_library('teec')
-executable('own_client', 'main.c', dependencies: teec, include_directories: include_directories('.'), c_args: ['-I../app/ta'])
+executable('own_client', 'main.c', dependencies: teec, c_args: ['-I../app/ta'])
 """
+
+
+# A program and firmware, each built by one of them as its worldwise.toml says.
+_BUILT = """
+format = 1
+[measure.program]
+build = "meson setup out --cross-file worldwise && ninja -C out"
+program = "out/app"
+[measure.firmware]
+build = "cmake -S . -B out && cmake --build out"
+firmware = "out/app.elf"
+machine = "mps2-an386"
+regions = ["crypto_sign"]
+"""
+_FIRMWARE_CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(app C ASM)
+add_executable(app.elf app.c)
+target_compile_options(app.elf PRIVATE -O2 -mcpu=cortex-m4 -mthumb -ffreestanding)
+target_link_options(app.elf PRIVATE -mcpu=cortex-m4 -mthumb -nostdlib -T ${CMAKE_SOURCE_DIR}/app.ld)
+"""
+
+
+def test_commands_of_a_worldwise_toml_may_call_cmake_and_meson(
+    images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """With the compilers of what is measured, without a file that says which."""
+    for name, text in (
+        ("worldwise.toml", _BUILT),
+        ("meson.build", "project('app', 'c')\nexecutable('app', 'main.c')\n"),
+        ("main.c", "int main(void) { return 0; }\n"),
+        ("CMakeLists.txt", _FIRMWARE_CMAKE),
+        ("app.c", own_codes.FIRMWARE),
+        ("app.ld", own_codes.LINKED),
+        ("worldwise.h", own_codes.HEADER),
+    ):
+        (tmp_path / name).write_text(text)
+    program, firmware = prepare_project(open_project(tmp_path), images, emulator, note)
+    assert set(program.ready.code.manifest.regions) == {"main"}
+    assert firmware.ready.code.manifest.regions["crypto_sign"].calls == 2
 
 
 def without_make(folder: Path, **more: str) -> tuple[Path, Path]:
@@ -476,8 +517,11 @@ def test_a_client_with_cmake_or_meson_is_built(lab: Lab, images: ImageStore, cal
         text = _CMAKE.replace("teec REQ", "ssl REQ")
         application(*without_make(tmp_path / "lacks", host__CMakeLists_dot_txt=text), None, images)
     assert "Could not find TEEC using the following names: ssl" in caught.value.details
-    with pytest.raises(WorldwiseError, match=r"host/Makefile: is not there, and neither CMakeLists.txt nor meson.build"):
-        application(*without_make(tmp_path / "nothing"), None, images)
+    with pytest.raises(WorldwiseError, match="does not build by CMake") as caught:
+        text = _CMAKE.replace("main.c", "main.cpp")
+        cpp = {"host__main_dot_cpp": "int main() { }\n"}
+        application(*without_make(tmp_path / "cpp", host__CMakeLists_dot_txt=text, **cpp), None, images)
+    assert "the lab has no compiler for C++ on AArch64: build the client yourself: --client PR" in caught.value.hint
 
 
 def test_a_build_that_fails_says_what_is_missing(images: ImageStore, tmp_path: Path) -> None:

@@ -12,16 +12,14 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 
-CMAKE, MESON = "CMakeLists.txt", "meson.build"
+MAKE, CMAKE, MESON = "Makefile", "CMakeLists.txt", "meson.build"
 ARCHIVE = "builders.tar"
 _CALLED = re.compile(r"(?<![\w./-])(cmake|meson|ninja)(?![\w./-])")
 
 
 def build_file(folder: Path) -> str:
-    """The file by which a folder without a Makefile is built: CMake's, else Meson's; empty if it needs neither."""
-    if any((folder / name).is_file() for name in ("Makefile", "makefile", "GNUmakefile")):
-        return ""
-    return next((name for name in (CMAKE, MESON) if (folder / name).is_file()), "")
+    """The file by which a folder is built: make's, else CMake's, else Meson's; empty if it has none."""
+    return next((name for name in (MAKE, CMAKE, MESON) if (folder / name).is_file()), "")
 
 
 def are_called(commands: str) -> bool:
@@ -38,4 +36,6 @@ def build_systems(notify: Callable[[str], None], way_out: str, lab: Lab | None =
         return ImageStore(lab, notify).get(recipe).file(ARCHIVE)
     except WorldwiseError as error:
         hint = f"{error.hint}; or {way_out}" if error.hint else way_out
-        raise WorldwiseError(f"CMake, Meson and Ninja could not be made ready: {error.message}", hint, error.details) from error
+        raise WorldwiseError(
+            f"CMake, Meson and Ninja could not be made ready: {error.message}", hint, error.details
+        ) from error

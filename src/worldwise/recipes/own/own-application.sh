@@ -21,7 +21,6 @@ cp -L sysroot/usr/lib/aarch64-linux-gnu/libteec.so* export/lib/
 export PKG_CONFIG_SYSROOT_DIR=/build/sysroot PKG_CONFIG_LIBDIR=/build/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig
 
 say "trusted application"
-[[ -e app/$TA/Makefile ]] || fail "$TA/Makefile: is not there; a TA is built by the Makefile of OP-TEE's TA dev kit"
 settings=(-C "app/$TA" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 O=/build/out)
 [[ -z $LEVEL ]] || settings+=(CFG_TEE_TA_LOG_LEVEL="$LEVEL")
 make "${settings[@]}" || fail "the TA in $TA does not build; it has OP-TEE 4.10's TA dev kit and no network"
@@ -54,8 +53,7 @@ meson.build)
 	words="by Meson, with the build type $(meson introspect --buildoptions made |
 		python3 -c 'import json, sys; print(*(one["value"] for one in json.load(sys.stdin) if one["name"] == "buildtype"))')"
 	;;
-*)
-	[[ -e app/$CLIENT/Makefile ]] || fail "$CLIENT/Makefile: is not there, and neither CMakeLists.txt nor meson.build"
+Makefile)
 	make -C "app/$CLIENT" --no-builtin-variables CROSS_COMPILE=aarch64-linux-gnu- TEEC_EXPORT=/build/export ||
 		fail "the client in $CLIENT does not build; it has libteec, the lab's C library, and no network"
 	;;

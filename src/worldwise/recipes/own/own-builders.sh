@@ -23,7 +23,13 @@ add_build_systems() { # [FOLDER...]
 		echo "set(CMAKE_SYSTEM_NAME $system)"
 		echo "set(CMAKE_SYSTEM_PROCESSOR $processor)"
 		echo "set(CMAKE_C_COMPILER ${CROSS_COMPILE}gcc)"
-		echo "set(CMAKE_CXX_COMPILER ${CROSS_COMPILE}g++)"
+		if command -v "${CROSS_COMPILE}g++" >/dev/null; then
+			echo "set(CMAKE_CXX_COMPILER ${CROSS_COMPILE}g++)"
+		else
+			# A project that names no language has C++ too, and may have no source of it.
+			echo "set(CMAKE_CXX_COMPILER ${CROSS_COMPILE}gcc)"
+			echo "set(CMAKE_CXX_COMPILER_FORCED TRUE)"
+		fi
 		echo "set(CMAKE_ASM_COMPILER ${CROSS_COMPILE}gcc)"
 		# The program that CMake links to try the compiler needs a start-up that firmware has of its own.
 		[[ $system == Linux ]] || echo "set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)"

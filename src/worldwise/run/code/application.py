@@ -76,6 +76,7 @@ def application(ta: Path, client: Path, level: int | None, images: ImageStore) -
 
 
 def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+    build_file = _client_built_by(ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
     names = [path.resolve().name for path in (ta, client)]
@@ -87,10 +88,9 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
             )
     if names[0] == names[1]:
         raise WorldwiseError(f"--ta {ta} and --client {client}: both folders are named {names[0]}.", "rename one")
+    builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file != build_systems.MAKE else None
     store = images.lab.cache / "own"
     copies = [copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in (ta, client)]
-    build_file = build_systems.build_file(client)
-    builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file else None
     recipe = machines.application(names[0], copies[0], names[1], copies[1], level, build_file, builders)
     try:
         image = images.get(recipe)
@@ -108,9 +108,26 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
         f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
         f"by {whose}); --log-level 0 leaves out what its messages cost"
     )
-    words += f"; the client {files.quoted(built)}" if build_file else ""
+    words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words)
+
+
+def _client_built_by(ta: Path, client: Path) -> str:
+    """The file by which the client is built. Raises WorldwiseError if it has none, or the TA no Makefile."""
+    if build_systems.build_file(ta) != build_systems.MAKE:
+        raise WorldwiseError(
+            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
+            "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
+        )
+    if found := build_systems.build_file(client):
+        return found
+    above = client.resolve().parent
+    higher = next((name for name in (build_systems.CMAKE, build_systems.MESON) if (above / name).is_file()), "")
+    raise WorldwiseError(
+        f"{client}/Makefile: is not there, and neither CMakeLists.txt nor meson.build.",
+        f"the folder above has {higher}: --client {client.parent}" if higher else _BUILD_IT,
+    )
 
 
 def _line(image: Image, name: str) -> str:
@@ -129,6 +146,8 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
     if missing:
         name = files.quoted(missing[1])
         hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+    if any("cc1plus" in line or "g++: No such file" in line or "g++: not found" in line for line in lines):
+        hint = f"the lab has no compiler for C++ on AArch64: {_BUILD_IT}"
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 
