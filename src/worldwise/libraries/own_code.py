@@ -82,12 +82,14 @@ class Mark(_Part):
         name: as the code has it.
         of_ta: the code is the TA's: its addresses are as it was linked.
         begins, ends: where the region begins and ends.
+        function: the code has no marks: it is a function of the TA, from its begin to where its calls return.
     """
 
     name: str
     of_ta: bool
     begins: list[_Address]
     ends: list[_Address]
+    function: bool = False
 
 
 class CodeManifest(_Part):

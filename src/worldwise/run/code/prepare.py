@@ -31,6 +31,7 @@ from worldwise.run.code.naming import (
 )
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
+from worldwise.run.code.ta.functions import TaFunctions, prove, ta_functions
 from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
@@ -87,17 +88,21 @@ def prepare(
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
         marks = _marks(wanted, own, mapped)
-        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks])
+        of_ta = ta_functions(wanted.application, wanted.regions, demangle)
+        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks], of_ta)
+        marks += of_ta.marks
         if marks and not wanted.regions and not wanted.application:
             # Whoever marks a part of it asks for that.
             chosen = {}
-        chosen |= _named(as_functions(marks), chosen)
+        ta_file = next(iter(wanted.application.guest_files)) if wanted.application else ""
+        chosen |= _named(as_functions(marks, ta_file), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT, architecture)
         addresses = sorted({one.address for one in chosen.values()})
         labels = own_code.labels_of(addresses, marks)
         counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
+        prove(counted.trace, addresses, marks)
         try:
             regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
         except _NoneEnteredError as error:
@@ -114,7 +119,7 @@ def prepare(
             regions=regions,
             mapped=mapped,
             marks=marks,
-            notes=notes,
+            notes=[*notes, *of_ta.notes],
         )
         code = own_code.keep(work, manifest, store, wanted.program)
     return Ready(code, counted, unentered)
@@ -127,6 +132,7 @@ def _regions(
     every: Sequence[Function],
     demangle: Demangle,
     marks: Sequence[str],
+    of_ta: TaFunctions,
 ) -> dict[str, Function]:
     """The functions that were asked for, by the names of their cases; `marks` are names that are asked for besides."""
     patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
@@ -145,10 +151,11 @@ def _regions(
     missing = [
         pattern
         for pattern in wanted.regions
-        if not any(is_asked(one, [pattern]) for one in every) and not any(matches(one, [pattern]) for one in marks)
+        if not any(is_asked(one, [pattern]) for one in (*every, *of_ta.every))
+        and not any(matches(one, [pattern]) for one in marks)
     ]
     if missing:
-        raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle)
+        raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle, of_ta)
     if len(found) > _MOST_REGIONS:
         raise WorldwiseError(
             f"--region {' '.join(wanted.regions)}: {len(found):,} functions have such names. Allowed: up to "
@@ -232,11 +239,23 @@ def _entry(content: Mapping[str, bytes], mapped: Sequence[Mapped], program: str)
 
 
 def _no_function(
-    pattern: str, every: Sequence[Function], wanted: Wanted, own: Mapping[str, bytes], demangle: Demangle
+    pattern: str,
+    every: Sequence[Function],
+    wanted: Wanted,
+    own: Mapping[str, bytes],
+    demangle: Demangle,
+    of_ta: TaFunctions,
 ) -> WorldwiseError:
-    hint = nearest_words(pattern, every) or "no name is near it"
+    hint = nearest_words(pattern, (*every, *of_ta.every)) or "no name is near it"
     if not every:
         hint = "its symbols were stripped: build it without -s; without --region the whole program is measured"
+    whose = f"neither {wanted.program.name} nor a library that it has loaded"
+    if wanted.application:
+        own = {**own, "the TA": wanted.application.elf}
+        whose += f", nor the TA {wanted.application.uuid}"
+    if wanted.application and not of_ta.every:
+        whose += ", whose symbols were stripped,"
+        hint += "; of a TA that worldwise builds (--ta DIR) the functions are known"
     inlined = inlined_words(pattern, own, demangle)
     why = (
         f"{inlined[0].upper()}{inlined[1:]}, so it has no address: `-fno-inline` keeps it, or choose those."
@@ -244,8 +263,7 @@ def _no_function(
         else "One that the compiler put into all its callers has no address: `-fno-inline` keeps it."
     )
     return WorldwiseError(
-        f"--region '{files.quoted(pattern)}': neither {wanted.program.name} nor a library that it has loaded "
-        f"has such a function. {why}",
+        f"--region '{files.quoted(pattern)}': {whose} has such a function. {why}",
         hint,
     )
 
