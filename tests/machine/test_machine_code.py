@@ -388,6 +388,72 @@ def test_a_call_is_split_by_who_executes_it(
         assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
 
 
+def test_a_function_of_a_ta_is_a_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """The commands differ by what their functions differ by: all else of both calls is the same."""
+    ta, client = own_codes.application(tmp_path)
+    built = application(ta, client, None, images)
+
+    def measured(*regions: str) -> Ready:
+        wanted = Wanted(Path(built.name), regions=regions, lives=2, application=built)
+        return prepare(wanted, images, Emulator(lab, note), note)
+
+    ready = measured("TEEC_InvokeCommand", "TA_Invoke*", "TEE_Mem*", "fill", "tee_buffer_update*")
+    commands = [counts(ready, f"TEEC_InvokeCommand.{number}")[-1] for number in (3, 7)]
+    short, _, long = counts(ready, "TA_InvokeCommandEntryPoint")[-3:]
+    assert long - short == commands[1] - commands[0]
+    assert len(counts(ready, "TA_InvokeCommandEntryPoint")) == 6
+    # The marks stand around the call, with what sets its arguments.
+    assert 0 < counts(ready, "fill")[0] - counts(ready, "TEE_MemFill")[0] < 12
+    assert ready.code.manifest.regions["TEE_MemFill"].image == f"/lib/optee_armtz/{own_codes.UUID}.ta"
+    (left,) = [one for one in ready.code.manifest.notes if "no region" in one]
+    assert left.startswith(
+        "TEE_MemCompare, TEE_MemMove of the TA: no region, as each is called through a pointer alone"
+    )
+
+    # `take` is the last act of the function that calls it.
+    assert len(counts(measured("take", "TA_CreateEntryPoint"), "take")) == 2
+    for regions, said in (
+        (("take", "TA_InvokeCommandEntryPoint"), "take: this function .* ends where TA_InvokeCommandEntryPoint does"),
+        (("TEE_MemMove",), "TEE_MemMove: this function .* through a pointer alone, or never"),
+        (("TA_InvokeComandEntryPoint",), "own_client nor .*, nor the TA .* has such a function"),
+    ):
+        with pytest.raises(WorldwiseError, match=said) as caught:
+            measured(*regions)
+    assert "the nearest names: TA_InvokeCommandEntryPoint" in caught.value.hint
+    (tmp_path / f"{built.uuid}.ta").write_bytes(built.ta)
+    (tmp_path / built.name).write_bytes(built.client)
+    built = application(tmp_path / f"{built.uuid}.ta", tmp_path / built.name, None, images)
+    with pytest.raises(WorldwiseError, match="The TA's symbols were stripped, so no function") as caught:
+        measured("take")
+    assert "--ta DIR" in caught.value.hint
+
+
+# `work` is called twice, once within itself, and jumped to by `last`; `round` jumps to its own begin; nobody calls
+# `aside` but through a pointer.
+_CALLS = """
+__asm__(".type work,%function\\n.type last,%function\\n.type round,%function\\n"
+	".type aside,%function\\n.type all,%function\\n"
+	"work: cbz x0, 1f\\nbl work\\n1: ret\\n"
+	"last: b work\\n"
+	"round: subs x0, x0, 1\\nb.ne round\\nret\\n"
+	"aside: ret\\n"
+	"all: bl work\\nbl last\\nbl round\\nadr x1, aside\\nblr x1\\nret\\n");
+"""
+
+
+def test_where_calls_return_to_is_read_from_the_code(lab: Lab, tmp_path: Path) -> None:
+    """By direct branches alone, those of functions that jump there among them."""
+    path = own_codes.compiled(lab, tmp_path, "calls", _CALLS, "-shared", "-nostdlib")
+    at = {name: start for name, start, _ in ask(path, ("named_functions",))[0]}
+    every = at["all"]
+    assert ask(path, *(("returns_of", at[name]) for name in ("work", "last", "round", "aside"))) == [
+        ([at["work"] + 8, every + 4, every + 8], False),
+        ([every + 8], False),
+        ([every + 12], True),
+        ([], False),
+    ]
+
+
 def test_the_sizes_of_a_ta_are_the_least_that_do(
     lab: Lab, images: ImageStore, called: Ready, emulator: Emulator, tmp_path: Path
 ) -> None:

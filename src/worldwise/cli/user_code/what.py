@@ -178,8 +178,8 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "--ta",
                 metavar="DIR|UUID.ta",
                 type=path,
-                help="Measure your own OP-TEE application, unchanged: this TA, called by --client; folders with their "
-                "Makefiles are built.",
+                help="Measure your own OP-TEE application, unchanged: this TA, called by --client. Folders are "
+                "built: by make, or the client by CMake or Meson.",
             ),
             click.option("--client", metavar="DIR|PROGRAM", type=path, help="The client of --ta."),
             click.option(
@@ -222,7 +222,7 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "regions",
                 multiple=True,
                 metavar="FUNCTION",
-                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, "
+                help="The calls of this function of it or of the TA, or of all like 'EVP_DigestSign*'; without, "
                 "the whole program, or every TEEC call.",
             ),
             click.option(

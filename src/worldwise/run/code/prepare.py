@@ -74,6 +74,8 @@ def prepare(
 ) -> Ready:
     """Run the program and find its regions. Raises WorldwiseError."""
     wanted.check(images.lab)
+    demangle = demangler(images.lab)
+    of_ta = ta_functions(wanted.application, wanted.regions, demangle)
     store = images.lab.cache / "own"
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store, prefix=".making-") as temporary:
@@ -84,11 +86,9 @@ def prepare(
         notify(f"starting {wanted.guest_path} once, to see where it lies")
         architecture = architecture_of(content, wanted)
         _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND, architecture), command)
-        demangle = demangler(images.lab)
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
         marks = _marks(wanted, own, mapped)
-        of_ta = ta_functions(wanted.application, wanted.regions, demangle)
         chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks], of_ta)
         marks += of_ta.marks
         if marks and not wanted.regions and not wanted.application:
@@ -253,15 +253,15 @@ def _no_function(
     if wanted.application:
         own = {**own, "the TA": wanted.application.elf}
         whose += f", nor the TA {wanted.application.uuid}"
-    if wanted.application and not of_ta.every:
-        whose += ", whose symbols were stripped,"
-        hint += "; of a TA that worldwise builds (--ta DIR) the functions are known"
     inlined = inlined_words(pattern, own, demangle)
     why = (
         f"{inlined[0].upper()}{inlined[1:]}, so it has no address: `-fno-inline` keeps it, or choose those."
         if inlined
         else "One that the compiler put into all its callers has no address: `-fno-inline` keeps it."
     )
+    if wanted.application and not of_ta.every:
+        why = "The TA's symbols were stripped, so no function of it has a name."
+        hint = f"name the TA's folder, and worldwise builds it with them: --ta DIR; {hint}"
     return WorldwiseError(
         f"--region '{files.quoted(pattern)}': {whose} has such a function. {why}",
         hint,

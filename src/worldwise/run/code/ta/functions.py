@@ -21,6 +21,7 @@ from worldwise.run.code.naming import Function, functions_of, is_asked
 
 # How many places of a TA's code the plugin is given.
 _MOST_PLACES = 2000
+_MOST_NAMED = 6
 _WAY_OUT = "mark what you mean: WORLDWISE_BEGIN, WORLDWISE_END (docs/use/your-code.md)"
 
 
@@ -50,36 +51,40 @@ def ta_functions(application: Application | None, patterns: Sequence[str], deman
     if not asked:
         return TaFunctions(every)
     answers = ask(application.elf, ("ta_memory",), *(("returns_of", one.address) for one in asked), what=what)[1:]
-    marks, notes = [], []
+    marks = []
+    left: dict[str, list[str]] = {}
     taken: dict[int, str] = {}
     # Who jumps to another function has fewer places to return to, and stands around it.
     for one, (ends, loops) in sorted(zip(asked, answers, strict=True), key=lambda pair: len(pair[1][0])):
         shared = next((taken[end] for end in ends if end in taken), "")
         name = files.quoted(one.name)
-        why = ""
         if loops:
-            why = f"{name} of {what} jumps to its own begin, so nobody sees where a call of it begins"
+            why = "jumps to its own begin, so nobody sees where a call of it begins"
         elif not ends:
-            why = f"{name} of {what} is called through a pointer alone, or never, so nobody knows where it returns to"
+            why = "is called through a pointer alone, or never, so nobody knows where it returns to"
         elif shared:
-            why = (
-                f"{name} of {what} and {files.quoted(shared)} end at the same place: one of them jumps to the other as "
-                "its last act"
-            )
-        if not why:
+            why = f"ends where {files.quoted(shared)} does: one of them jumps to the other as its last act"
+        else:
             taken |= dict.fromkeys(ends, one.name)
             marks.append(Mark(name=one.name[:1000], of_ta=True, begins=[one.address], ends=ends, function=True))
-        elif one.names & set(patterns):
-            raise WorldwiseError(f"--region: {why}.", "measure each in a run of its own" if shared else _WAY_OUT)
-        else:
-            notes.append(f"{why}: it is no region")
+            continue
+        if one.names & set(patterns):
+            hint = "measure each in a run of its own" if ends and not loops else _WAY_OUT
+            raise WorldwiseError(f"--region {name}: this function of {what} {why}.", hint)
+        left.setdefault(why, []).append(name)
     if sum(len(one.ends) for one in marks) > _MOST_PLACES:
         raise WorldwiseError(
             f"--region: {len(marks):,} functions of {what} have such names, and are called from more than "
             f"{_MOST_PLACES:,} places.",
             "a longer pattern has fewer",
         )
+    notes = [f"{_several(names)} of the TA: no region, as each {why}" for why, names in left.items()]
     return TaFunctions(every, sorted(marks, key=lambda one: (one.name, one.begins)), notes)
+
+
+def _several(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def prove(trace: Trace, addresses: Sequence[int], marks: Sequence[Mark]) -> None:
