@@ -88,6 +88,7 @@ def prepare(
         _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND, architecture), command)
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
+        thread = _thread(wanted, every, architecture)
         marks = _marks(wanted, own, mapped)
         chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks], of_ta)
         marks += of_ta.marks
@@ -104,7 +105,7 @@ def prepare(
         counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
         prove(counted.trace, addresses, marks)
         try:
-            regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
+            regions, unentered, notes = _entered(chosen, counted, addresses, wanted, thread)
         except _NoneEnteredError as error:
             raise error.told(wanted, counted, every, own, demangle) from None
         manifest = CodeManifest(
@@ -135,7 +136,7 @@ def _regions(
     of_ta: TaFunctions,
 ) -> dict[str, Function]:
     """The functions that were asked for, by the names of their cases; `marks` are names that are asked for besides."""
-    patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
+    patterns = wanted.regions or ((CALLS,) if wanted.application else (wanted.thread or MAIN,))
     own = f"{ROOM}/{wanted.program.name}"
     # A program's own main alone.
     anywhere = wanted.regions or wanted.application
@@ -164,6 +165,24 @@ def _regions(
         )
     ordered = sorted(found, key=lambda one: (one.name, one.address))
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+
+
+def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int | None:
+    """Where the function is that the thread begins with; None if those of all threads were asked for."""
+    if not wanted.thread:
+        return None
+    if architecture == own_code.ARMV7:
+        raise WorldwiseError("--thread: of a program for 32-bit Arm nobody tells its threads apart.")
+    found = [one for one in every if is_asked(one, [wanted.thread])]
+    if len(found) == 1:
+        return found[0].address
+    names = ", ".join(files.quoted(one.name) for one in found[:_MOST_CLOSE])
+    raise WorldwiseError(
+        f"--thread '{files.quoted(wanted.thread)}': "
+        + (f"{len(found)} functions have such names: {names}." if found else "nobody has such a function."),
+        "name the function that pthread_create is given, or main for the first thread"
+        + (f"; {near}" if (near := nearest_words(wanted.thread, every)) and not found else ""),
+    )
 
 
 def _marks(wanted: Wanted, own: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[Mark]:
@@ -295,16 +314,21 @@ class _NoneEnteredError(Exception):
         executed = {block.pc for block in counted.trace.blocks.values()}
         entered = [one for one in every if one.address in executed]
         near = next(filter(None, (nearest_words(pattern, entered) for pattern in wanted.regions)), "")
+        thread = f" in the thread of {wanted.thread}" if wanted.thread else ""
         return WorldwiseError(
             f"no region was entered{' twice' if self._once else ''}: {wanted.program.name} did not call "
-            f"{', '.join(names[:_MOST_CLOSE])}{more}.{inlined}",
+            f"{', '.join(names[:_MOST_CLOSE])}{more}{thread}.{inlined}",
             f"of the functions that it executed, {near}" if near else _near(wanted),
             printed_end(counted.output),
         )
 
 
 def _entered(
-    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], wanted: Wanted
+    chosen: Mapping[str, Function],
+    counted: Counted,
+    addresses: Sequence[int],
+    wanted: Wanted,
+    thread: int | None,
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
@@ -313,8 +337,12 @@ def _entered(
     if wanted.application:
         notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
-    for name, region in _by_command(chosen, counted, addresses):
+    for name, region in _by_command(chosen, counted, addresses, thread):
         calls, others = calls_of(counted.trace, addresses, region)
+        if thread is not None:
+            every, more = calls_of(counted.trace, addresses, region.model_copy(update={"thread": None}))
+            if left := len(every) + more - len(calls) - others:
+                notes.append(f"{name}: {left:,} calls are of other threads than that of {wanted.thread}: left out")
         if not calls:
             (never if others else unentered).append(name)
             continue
@@ -367,11 +395,11 @@ def _failed(counted: Counted, wanted: Wanted) -> list[str]:
 
 
 def _by_command(
-    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int]
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], thread: int | None
 ) -> Iterator[tuple[str, Region]]:
     """The regions; one that invokes commands of a TA is a region for each command."""
     for name, one in chosen.items():
-        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address)
+        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address, thread=thread)
         if one.name != INVOKE:
             yield name, region
             continue

@@ -202,6 +202,6 @@ def _prepared(
         tuple(map(at, measure.files)),
         at(measure.input) if measure.input else None,
         name,
-        found,
+        application=found,
     )
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
