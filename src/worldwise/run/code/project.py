@@ -202,6 +202,7 @@ def _prepared(
         tuple(map(at, measure.files)),
         at(measure.input) if measure.input else None,
         name,
-        application=found,
+        measure.thread or "",
+        found,
     )
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
