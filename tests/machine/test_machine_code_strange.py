@@ -266,8 +266,8 @@ def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulat
     own = {name: share.self for (name, image), share in found.functions.items() if image == "two"}
     assert own["quick"] == sum(of_quick[20:])
     assert own["work"] > sum(each[4:])
-    # Both threads execute `work`; the program's own layer has what this one executed of it. It yields twenty times, by a
-    # jump of four instructions into the C library.
+    # Both threads execute `work`; the program's own layer has what this one executed of it. It yields twenty times, by
+    # a jump of four instructions into the C library.
     assert found.layers["two"].self == own["second"] + own["quick"] + sum(each[4:]) + 20 * 4
     assert found.layers["other tasks"].self > own["work"] - sum(each[4:])
 
