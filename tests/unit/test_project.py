@@ -129,7 +129,10 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
     """Measures whose regions were counted so."""
     found = []
     for number, (name, measure) in enumerate(opened.project.measure.items()):
-        regions = {region: SimpleNamespace(address=8 * at, command=None) for at, region in enumerate(measure.limit)}
+        regions = {
+            region: SimpleNamespace(address=8 * at, command=None, thread=None)
+            for at, region in enumerate(measure.limit)
+        }
         passes = [
             SimpleNamespace(id=n, begin=n, instructions=count, call=at + 1, how="returned", stack=stack)
             for at, region in enumerate(regions)
