@@ -37,6 +37,7 @@ from worldwise.run.code.counting import Counter, _run, calls_of, counted_of, spa
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.project import open_project, prepare_project
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
 
@@ -387,6 +388,72 @@ def test_a_call_is_split_by_who_executes_it(
         assert set(parts) == set(PARTS) if region == "TEEC_OpenSession" else set(parts) == set(PARTS) - {"supplicant"}
 
 
+def test_a_function_of_a_ta_is_a_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """The commands differ by what their functions differ by: all else of both calls is the same."""
+    ta, client = own_codes.application(tmp_path)
+    built = application(ta, client, None, images)
+
+    def measured(*regions: str) -> Ready:
+        wanted = Wanted(Path(built.name), regions=regions, lives=2, application=built)
+        return prepare(wanted, images, Emulator(lab, note), note)
+
+    ready = measured("TEEC_InvokeCommand", "TA_Invoke*", "TEE_Mem*", "fill", "tee_buffer_update*")
+    commands = [counts(ready, f"TEEC_InvokeCommand.{number}")[-1] for number in (3, 7)]
+    short, _, long = counts(ready, "TA_InvokeCommandEntryPoint")[-3:]
+    assert long - short == commands[1] - commands[0]
+    assert len(counts(ready, "TA_InvokeCommandEntryPoint")) == 6
+    # The marks stand around the call, with what sets its arguments.
+    assert 0 < counts(ready, "fill")[0] - counts(ready, "TEE_MemFill")[0] < 12
+    assert ready.code.manifest.regions["TEE_MemFill"].image == f"/lib/optee_armtz/{own_codes.UUID}.ta"
+    (left,) = [one for one in ready.code.manifest.notes if "no region" in one]
+    assert left.startswith(
+        "TEE_MemCompare, TEE_MemMove of the TA: no region, as each is called through a pointer alone"
+    )
+
+    # `take` is the last act of the function that calls it.
+    assert len(counts(measured("take", "TA_CreateEntryPoint"), "take")) == 2
+    for regions, said in (
+        (("take", "TA_InvokeCommandEntryPoint"), "take: this function .* ends where TA_InvokeCommandEntryPoint does"),
+        (("TEE_MemMove",), "TEE_MemMove: this function .* through a pointer alone, or never"),
+        (("TA_InvokeComandEntryPoint",), "own_client nor .*, nor the TA .* has such a function"),
+    ):
+        with pytest.raises(WorldwiseError, match=said) as caught:
+            measured(*regions)
+    assert "the nearest names: TA_InvokeCommandEntryPoint" in caught.value.hint
+    (tmp_path / f"{built.uuid}.ta").write_bytes(built.ta)
+    (tmp_path / built.name).write_bytes(built.client)
+    built = application(tmp_path / f"{built.uuid}.ta", tmp_path / built.name, None, images)
+    with pytest.raises(WorldwiseError, match="The TA's symbols were stripped, so no function") as caught:
+        measured("take")
+    assert "--ta DIR" in caught.value.hint
+
+
+# `work` is called twice, once within itself, and jumped to by `last`; `round` jumps to its own begin; nobody calls
+# `aside` but through a pointer.
+_CALLS = """
+__asm__(".type work,%function\\n.type last,%function\\n.type round,%function\\n"
+	".type aside,%function\\n.type all,%function\\n"
+	"work: cbz x0, 1f\\nbl work\\n1: ret\\n"
+	"last: b work\\n"
+	"round: subs x0, x0, 1\\nb.ne round\\nret\\n"
+	"aside: ret\\n"
+	"all: bl work\\nbl last\\nbl round\\nadr x1, aside\\nblr x1\\nret\\n");
+"""
+
+
+def test_where_calls_return_to_is_read_from_the_code(lab: Lab, tmp_path: Path) -> None:
+    """By direct branches alone, those of functions that jump there among them."""
+    path = own_codes.compiled(lab, tmp_path, "calls", _CALLS, "-shared", "-nostdlib")
+    at = {name: start for name, start, _ in ask(path, ("named_functions",))[0]}
+    every = at["all"]
+    assert ask(path, *(("returns_of", at[name]) for name in ("work", "last", "round", "aside"))) == [
+        ([at["work"] + 8, every + 4, every + 8], False),
+        ([every + 8], False),
+        ([every + 12], True),
+        ([], False),
+    ]
+
+
 def test_the_sizes_of_a_ta_are_the_least_that_do(
     lab: Lab, images: ImageStore, called: Ready, emulator: Emulator, tmp_path: Path
 ) -> None:
@@ -435,6 +502,92 @@ def test_a_ready_made_ta_is_taken_as_it_is(lab: Lab, images: ImageStore, called:
     assert (ready.client, ready.uuid) == (built.client, built.uuid)
     again = prepare(Wanted(Path(ready.name), lives=2, application=ready), images, Emulator(lab, note), note)
     assert counts(again, "TEEC_InvokeCommand.3") == counts(called, "TEEC_InvokeCommand.3")
+
+
+# As OP-TEE's examples have it, and as a project that looks for libteec itself.
+_CMAKE = """
+cmake_minimum_required(VERSION 3.10)
+project (own_client)
+find_library(TEEC teec REQUIRED)
+find_path(HEADER tee_client_api.h REQUIRED)
+add_executable (${PROJECT_NAME} main.c)
+target_compile_options(${PROJECT_NAME} PRIVATE -Wall -g)
+target_include_directories(${PROJECT_NAME} PRIVATE ../ta)
+target_link_libraries (${PROJECT_NAME} PRIVATE teec)
+install (TARGETS ${PROJECT_NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
+"""
+_MESON = """
+project('own', 'c')
+teec = meson.get_compiler('c').find_library('teec')
+executable('own_client', 'main.c', dependencies: teec, c_args: ['-I../app/ta'])
+"""
+
+
+# A program and firmware, each built by one of them as its worldwise.toml says.
+_BUILT = """
+format = 1
+[measure.program]
+build = "meson setup out --cross-file worldwise && ninja -C out"
+program = "out/app"
+[measure.firmware]
+build = "cmake -S . -B out && cmake --build out"
+firmware = "out/app.elf"
+machine = "mps2-an386"
+regions = ["crypto_sign"]
+"""
+_FIRMWARE_CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(app C ASM)
+add_executable(app.elf app.c)
+target_compile_options(app.elf PRIVATE -O2 -mcpu=cortex-m4 -mthumb -ffreestanding)
+target_link_options(app.elf PRIVATE -mcpu=cortex-m4 -mthumb -nostdlib -T ${CMAKE_SOURCE_DIR}/app.ld)
+"""
+
+
+def test_commands_of_a_worldwise_toml_may_call_cmake_and_meson(
+    images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """With the compilers of what is measured, without a file that says which."""
+    for name, text in (
+        ("worldwise.toml", _BUILT),
+        ("meson.build", "project('app', 'c')\nexecutable('app', 'main.c')\n"),
+        ("main.c", "int main(void) { return 0; }\n"),
+        ("CMakeLists.txt", _FIRMWARE_CMAKE),
+        ("app.c", own_codes.FIRMWARE),
+        ("app.ld", own_codes.LINKED),
+        ("worldwise.h", own_codes.HEADER),
+    ):
+        (tmp_path / name).write_text(text)
+    program, firmware = prepare_project(open_project(tmp_path), images, emulator, note)
+    assert set(program.ready.code.manifest.regions) == {"main"}
+    assert firmware.ready.code.manifest.regions["crypto_sign"].calls == 2
+
+
+def without_make(folder: Path, **more: str) -> tuple[Path, Path]:
+    """The application without the client's Makefile."""
+    ta, client = own_codes.application(folder, **more)
+    (client / "Makefile").unlink()
+    return ta, client
+
+
+def test_a_client_with_cmake_or_meson_is_built(lab: Lab, images: ImageStore, called: Ready, tmp_path: Path) -> None:
+    """With the compiler and the flags that its Makefile gives, its calls have the same digits."""
+    by_meson = application(*without_make(tmp_path / "meson", host__meson_dot_build=_MESON), None, images)
+    assert by_meson.words.endswith("; the client by Meson, with the build type debug")
+    built = application(*without_make(tmp_path / "cmake", host__CMakeLists_dot_txt=_CMAKE), None, images)
+    assert "the client by CMake, without a build type" in built.words
+    ready = prepare(Wanted(Path(built.name), lives=2, application=built), images, Emulator(lab, note), note)
+    for command in ("TEEC_InvokeCommand.3", "TEEC_InvokeCommand.7"):
+        assert counts(ready, command) == counts(called, command)
+    with pytest.raises(WorldwiseError, match=r"host does not build by CMake; it has libteec, .* no network") as caught:
+        text = _CMAKE.replace("teec REQ", "ssl REQ")
+        application(*without_make(tmp_path / "lacks", host__CMakeLists_dot_txt=text), None, images)
+    assert "Could not find TEEC using the following names: ssl" in caught.value.details
+    with pytest.raises(WorldwiseError, match="does not build by CMake") as caught:
+        text = _CMAKE.replace("main.c", "main.cpp")
+        cpp = {"host__main_dot_cpp": "int main() { }\n"}
+        application(*without_make(tmp_path / "cpp", host__CMakeLists_dot_txt=text, **cpp), None, images)
+    assert "the lab has no compiler for C++ on AArch64: build the client yourself: --client PR" in caught.value.hint
 
 
 def test_a_build_that_fails_says_what_is_missing(images: ImageStore, tmp_path: Path) -> None:

@@ -9,13 +9,21 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import ThreadExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS
+from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import calls_of
+from worldwise.run.code.counting import Counter, calls_of, write_records
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.targets.own_code import machine_of
 
 READS = """
 #include <stdio.h>
@@ -198,3 +206,77 @@ def test_a_crash_is_told_with_its_place(
     assert fnmatch.fnmatchcase(caught.value.message, f"/work/falls was ended by the signal {said}.")
     if is_aarch64:
         assert fnmatch.fnmatchcase(caught.value.message, f"*{of_aarch64}*")
+
+
+# `first` is in `slow` while `second` is not, and both call `work`; each yields, so that the other runs.
+_TWO = """
+#include <pthread.h>
+#include <sched.h>
+static volatile int sum[2];
+__attribute__((noinline)) int work(int of) { volatile int s = 0; for (int i = 0; i < 300; i++) s += i * of; return s; }
+__attribute__((noinline)) int slow(int of)
+{
+	int s = 0;
+	for (int i = 0; i < 9; i++, sched_yield())
+		s += work(of);
+	return s;
+}
+__attribute__((noinline)) int quick(int of) { volatile int s = 0; for (int i = 0; i < 90; i++) s += i * of; return s; }
+static void *first(void *of) { for (int i = 0; i < 3; i++) sum[0] += slow(i); return of; }
+static void *second(void *of)
+{
+	for (int i = 0; i < 20; i++) {
+		sum[1] += quick(i) + (i % 5 ? 0 : work(3));
+		sched_yield();
+	}
+	return of;
+}
+int main(void)
+{
+	pthread_t one, other;
+	if (pthread_create(&one, 0, first, 0) || pthread_create(&other, 0, second, 0))
+		return 2;
+	pthread_join(one, 0);
+	return pthread_join(other, 0);
+}
+"""
+
+
+def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """Its calls alone are counted, and what the other one executes meanwhile is told apart, to the instruction."""
+    program = own_codes.compiled(lab, tmp_path, "two", _TWO, "-pthread")
+
+    def measured(thread: str, *regions: str) -> Ready:
+        return prepare(Wanted(program, regions=regions, lives=2, thread=thread), images, Emulator(lab, note), note)
+
+    ready = measured("second", "work")
+    each = counts(ready, "work")
+    assert len(each) == 2 * 4
+    assert "work: 54 calls are of other threads than that of second: left out" in ready.code.manifest.notes
+    ready = measured("second", "second", "quick")
+    of_second, of_quick = counts(ready, "second"), counts(ready, "quick")
+    assert (len(of_second), len(of_quick)) == (2, 40)
+    case = next(one for one in ready.cases if one.operation == "second")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, ready.code.manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = ThreadExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    found = explainer.explain(explainer.sample("call", "region", 1))
+    own = {name: share.self for (name, image), share in found.functions.items() if image == "two"}
+    assert own["quick"] == sum(of_quick[20:])
+    assert own["work"] > sum(each[4:])
+    # Both threads execute `work`; the program's own layer has what this one executed of it. It yields twenty times, by
+    # a jump of four instructions into the C library.
+    assert found.layers["two"].self == own["second"] + own["quick"] + sum(each[4:]) + 20 * 4
+    assert found.layers["other tasks"].self > own["work"] - sum(each[4:])
+
+    assert set(measured("first").code.manifest.regions) == {"first"}
+    for thread, regions, said in (
+        ("second", ("slow",), "two did not call slow in the thread of second"),
+        ("secnd", ("slow",), "nobody has such a function. name the function that pthread_create is given"),
+        ("s*", ("slow",), "functions have such names"),
+    ):
+        with pytest.raises(WorldwiseError) as caught:
+            measured(thread, *regions)
+        assert said in f"{caught.value.message} {caught.value.hint}"

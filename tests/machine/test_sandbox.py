@@ -548,6 +548,40 @@ def test_a_build_of_own_code_does_no_more_than_build(what: str, images: ImageSto
     assert secret.read_text() == "the host's own\n"
 
 
+# What a CMakeLists.txt tries while it is configured, with what CMake says.
+_EVIL_CMAKE = {
+    "reads": ('file(READ "{secret}" found)\nmessage("${{found}}")', "failed to open for reading"),
+    "calls": (
+        "file(DOWNLOAD http://127.0.0.1:{port}/ got STATUS said)\nmessage(FATAL_ERROR ${{said}})",
+        "Could not connect to server",
+    ),
+    "writes": ('file(WRITE "/in/builders.tar" "x")', "Read-only file system"),
+}
+
+
+@pytest.mark.parametrize("what", _EVIL_CMAKE)
+def test_cmake_does_no_more_than_build(what: str, images: ImageStore, tmp_path: Path) -> None:
+    """It runs in the sandbox that make runs in."""
+    script, says = _EVIL_CMAKE[what]
+    secret = tmp_path / "secret"
+    secret.write_text("the host's own\n")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(0.1)
+        step = script.format(secret=secret, port=listener.getsockname()[1])
+        text = f"cmake_minimum_required(VERSION 3.20)\nproject(evil C)\n{step}\n"
+        ta, client = own_codes.application(tmp_path / "source", host__CMakeLists_dot_txt=text)
+        (client / "Makefile").unlink()
+        with pytest.raises(WorldwiseError) as caught:
+            application(ta, client, None, images)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert says in caught.value.details
+    assert "the host's own" not in f"{caught.value.message}\n{caught.value.details}"
+    assert secret.read_text() == "the host's own\n"
+
+
 # What the build of a worldwise.toml tries, with what the user reads of it.
 _EVIL_PROJECTS = {
     "reads": ("cat {secret}", "the build ended with status 1"),

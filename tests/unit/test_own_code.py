@@ -18,9 +18,11 @@ from worldwise.explain.facts import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
+from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
+from worldwise.libraries.user_code import build_systems
 from worldwise.machine.symbols.mangled import demangler, plain
 from worldwise.machine.symbols.said import initramfs_files
 from worldwise.plan.case import Case, parse_case
@@ -325,6 +327,55 @@ def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
 
 
 # --- in the cache ---
+
+
+def test_a_client_is_built_by_what_its_folder_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make before CMake; a folder that has neither, and a TA without a Makefile, are told before anything is built."""
+    ta, client = tmp_path / "app" / "ta", tmp_path / "app" / "host"
+    images = ImageStore(open_lab())
+    monkeypatch.setattr("worldwise.run.code.application.require_confinement", lambda _: None)
+    for folder in (ta, client):
+        folder.mkdir(parents=True)
+    (ta / "CMakeLists.txt").touch()
+
+    def refused() -> str:
+        with pytest.raises(WorldwiseError) as caught:
+            application(ta, client, None, images)
+        return f"{caught.value.message} {caught.value.hint}"
+
+    assert "ta/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make." in refused()
+    (ta / "Makefile").touch()
+    assert "host/Makefile: is not there, and neither CMakeLists.txt nor meson.build. build the client" in refused()
+    (client.parent / "CMakeLists.txt").touch()
+    assert f"the folder above has CMakeLists.txt: --client {client.parent}" in refused()
+    for name in ("meson.build", "CMakeLists.txt", "Makefile"):
+        (client / name).touch()
+        assert build_systems.build_file(client) == name
+
+    (client / "Makefile").unlink()
+
+    def offline(**_: str) -> Lab:
+        raise WorldwiseError("no mirror answers", "try another")
+
+    monkeypatch.setattr(build_systems, "open_lab", offline)
+    said = "CMake, Meson and Ninja could not be made ready: no mirror answers try another; or build the client yourself"
+    assert said in refused()
+
+
+@pytest.mark.parametrize(
+    ("commands", "called"),
+    [
+        ("cmake -B out && make -C out", True),
+        ("ninja", True),
+        ("cd x; meson setup y", True),
+        ("make", False),
+        ("./cmake.sh", False),
+        ("sh tools/cmake", False),
+    ],
+)
+def test_commands_that_call_a_build_system_are_known(commands: str, called: bool) -> None:
+    """By the word alone: a script of that name is no build system."""
+    assert build_systems.are_called(commands) == called
 
 
 def test_own_code_is_kept_by_its_content(tmp_path: Path) -> None:

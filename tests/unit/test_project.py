@@ -129,7 +129,10 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
     """Measures whose regions were counted so."""
     found = []
     for number, (name, measure) in enumerate(opened.project.measure.items()):
-        regions = {region: SimpleNamespace(address=8 * at, command=None) for at, region in enumerate(measure.limit)}
+        regions = {
+            region: SimpleNamespace(address=8 * at, command=None, thread=None)
+            for at, region in enumerate(measure.limit)
+        }
         passes = [
             SimpleNamespace(id=n, begin=n, instructions=count, call=at + 1, how="returned", stack=stack)
             for at, region in enumerate(regions)
@@ -182,14 +185,17 @@ def test_an_error_comes_before_a_limit() -> None:
 
 
 def test_init_writes_what_it_finds(call: Call, tmp_path: Path) -> None:
-    """An OP-TEE application is there as it lies; a way of building that the sandbox has not is named."""
+    """An OP-TEE application is there as it lies, its client by CMake too; how else it is built is named."""
     for name in ("ta", "host"):
         shutil.copytree(EXAMPLE / name, tmp_path / "app" / name)
+    (tmp_path / "app" / "host" / "Makefile").rename(tmp_path / "app" / "host" / "CMakeLists.txt")
+    (tmp_path / "app" / "CMakeLists.txt").write_text("project(a)\n")
     (tmp_path / "app" / "Cargo.toml").write_text("[package]\n")
     answer = call("init", tmp_path / "app")
     assert (answer.status, answer.err) == (0, "")
     assert "app: An OP-TEE application." in answer.out
     assert "Cargo.toml: build it first, with cargo build" in answer.out
+    assert 'CMakeLists.txt: build = "cmake -S . -B out && cmake --build out" in a measure' in answer.out
     project = load_project(tmp_path / "app")
     assert (project.measure["app"].ta, project.measure["app"].client) == ("ta", "host")
     again = call("init", tmp_path / "app")

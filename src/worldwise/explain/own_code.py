@@ -165,6 +165,17 @@ class OwnExplainer(Explainer):
             self._kept = of.id, self.stacks(of)
         return self._kept[1]
 
+    def _of_others(
+        self, of: Pass, stack: tuple[StackFrame, ...], shown: tuple[StackFrame, ...]
+    ) -> tuple[StackFrame, ...]:
+        """A stack as `_within` shows it, in the layer of other tasks if it stands not on the call's own stack."""
+        if not of.call or shown is not stack:
+            return shown
+        key = -of.id, id(stack)
+        if key not in self._shown:
+            self._shown[key] = (*stack[:-1], replace(stack[-1], layer=TASKS))
+        return self._shown[key]
+
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each
         start; and the functions outside that executed most, with their instructions.
@@ -184,6 +195,24 @@ class OwnExplainer(Explainer):
             for stack, count in self.stacks(start, own=True).items():
                 rest[f"{stack[-1].function} ({stack[-1].image})"] += count
         return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
+
+
+class ThreadExplainer(OwnExplainer):
+    """Reads one trace of a program of whose threads one is meant: what the others execute is a layer of its own."""
+
+    def _task(self, frame: Frame) -> StackFrame:
+        found = super()._task(frame)
+        # Threads of one program have one name, and must not be taken for each other.
+        return replace(found, function=f"[task: {self.program}, {frame.target:#x}]") if self._is_own(frame) else found
+
+    def _is_own(self, frame: Frame) -> bool:
+        return any(
+            context.task == frame.target and not context.el and self._contexts[number].process == self.program
+            for number, context in self.trace.contexts.items()
+        )
+
+    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        return self._of_others(of, stack, super()._within(of, stack))
 
 
 class Armv7Explainer(OwnExplainer):
@@ -219,13 +248,7 @@ class FirmwareExplainer(OwnExplainer):
 
     def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
         shown = super()._within(of, stack)
-        if not of.call or shown is not stack or stack[-1].layer != FIRMWARE:
-            return shown
-        # What stands not on the call's own stack is another task's.
-        key = -of.id, id(stack)
-        if key not in self._shown:
-            self._shown[key] = (*stack[:-1], replace(stack[-1], layer=TASKS))
-        return self._shown[key]
+        return self._of_others(of, stack, shown) if stack[-1].layer == FIRMWARE else shown
 
     def _where(self, context: int) -> str:
         return "handler" if self._contexts[context].el else "thread"

@@ -98,6 +98,13 @@ ROOTS = {
             ("gcc", "make"),
         ),
         Root(
+            "builders",
+            "the build systems of a user's own code besides make: CMake, Meson, Ninja",
+            paths.LAB / "builders.toml",
+            paths.LAB / "builders.lock.json",
+            ("cmake", "meson", "ninja"),
+        ),
+        Root(
             "container",
             "the file system that container images begin with",
             paths.LAB / "container.toml",

@@ -57,6 +57,7 @@ class Region(_Part):
         address: where it begins.
         command: the command of the TA's calls that are meant; None for all calls.
         calls: how many calls there were, in all lives of the program.
+        thread: where the function is that the thread began with whose calls are meant; None for those of all threads.
     """
 
     function: str
@@ -64,6 +65,7 @@ class Region(_Part):
     address: _Address
     command: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     calls: Annotated[int, Field(ge=1)] = 1
+    thread: _Address | None = None
 
 
 class Mapped(_Part):
@@ -82,12 +84,14 @@ class Mark(_Part):
         name: as the code has it.
         of_ta: the code is the TA's: its addresses are as it was linked.
         begins, ends: where the region begins and ends.
+        function: the code has no marks: it is a function of the TA, from its begin to where its calls return.
     """
 
     name: str
     of_ta: bool
     begins: list[_Address]
     ends: list[_Address]
+    function: bool = False
 
 
 class CodeManifest(_Part):

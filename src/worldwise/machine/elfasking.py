@@ -31,7 +31,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.holding import mark_used
 
 # Part of the cache's addresses: raise it when the same ELF file would give another answer.
-_FORMAT = 3
+_FORMAT = 4
 # Bytes of a file. OP-TEE's core with its debug information has 6 MB.
 _MOST_FILE = 256 * 2**20
 # What the process may take: bytes of memory, seconds of processor time, bytes of its answer.
@@ -71,6 +71,7 @@ _FORMS: dict[str, Any] = {
     "interpreted": bool,
     "loaded_bytes": _Number,
     "marks": list[tuple[_Number, bool, _Text]],
+    "returns_of": tuple[list[_Number], bool],
     "memory": tuple[_Number, _Number, _Number, _Number],
     "ta_memory": tuple[_Number, _Number, _Number, _Number, _Number],
     "symbol_address": _Number | None,

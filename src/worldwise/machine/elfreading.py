@@ -26,7 +26,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from worldwise.machine.symbols import debugged as debug_information
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
-from worldwise.machine.symbols.taken import marks, memory, ta_memory
+from worldwise.machine.symbols.taken import marks, memory, returns_of, ta_memory
 
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")
@@ -81,12 +81,15 @@ def named_functions(file: File) -> list[list[Any]]:
     """Every name of every function, static ones too: name, address, bytes. A function may have several names."""
     # On 32-bit Arm the lowest bit marks Thumb code.
     mark = 1 if file.elf["e_machine"] == "EM_ARM" else 0
+    # A TA's first function is at address 0; elsewhere that is what the linker threw away.
+    least = 0 if file.elf["e_type"] == "ET_DYN" else 1
     found = {
         (str(one.name), int(one["st_value"]) & ~mark, int(one["st_size"]))
         for section in file.elf.iter_sections()
         if isinstance(section, SymbolTableSection)
         for one in section.iter_symbols()
-        if one["st_info"]["type"] == "STT_FUNC" and one["st_shndx"] != "SHN_UNDEF" and one["st_value"] and one.name
+        if one["st_info"]["type"] == "STT_FUNC" and one["st_shndx"] != "SHN_UNDEF"
+        if one["st_value"] >= least and one.name
     }
     return sorted(map(list, found))
 
@@ -439,6 +442,7 @@ QUESTIONS: Mapping[str, Callable[..., Any]] = {
             memory,
             ta_memory,
             marks,
+            returns_of,
             symbol_address,
             function_code,
             places,

@@ -29,6 +29,8 @@ _LAUNCHER = "launch"
 _CRASH = "crash"
 # What own code finds there without asking: the C library, and what the lab has besides for the measured machines.
 LIBRARIES = ("libc6", "libssl3t64", "libteec2", "libzstd1", "zlib1g")
+# What builds have of CMake and Meson.
+_BUILDERS = "own-builders.sh"
 # Where tee-supplicant looks for TAs.
 TA_ROOM = "lib/optee_armtz"
 # The TA's ELF file in a folder of own code, and the file with its UUID.
@@ -59,34 +61,67 @@ def libraries(packages: Sequence[str]) -> Recipe:
     )
 
 
-def application(ta: str, ta_folder: Path, client: str, client_folder: Path, level: int | None) -> Recipe:
-    """A user's TA and client, from copies of their folders, which have these names for each other."""
+def application(
+    ta: str,
+    ta_folder: Path,
+    client: str,
+    client_folder: Path,
+    level: int | None,
+    build_file: str = "",
+    builders: Path | None = None,
+) -> Recipe:
+    """A user's TA and client, from copies of their folders, which have these names for each other.
+
+    The client is built by its Makefile, or by the build system of `build_file`, from the archive `builders`.
+    """
     from worldwise.targets import optee_images
 
     return Recipe(
         name=f"own-application-{ta}-{client}",
         script="own-application.sh",
-        outputs=("client", "name", "ta", "ta.elf", "uuid", "level"),
+        outputs=("client", "name", "ta", "ta.elf", "uuid", "level", "built"),
         packages=("libteec2", "optee-client-dev"),
-        trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder},
+        trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder} | _builders(builders),
         needs={"optee": optee_images.whole_dev_kit(optee_images.APP_CORE, _LEVEL)},
-        settings={"TA": ta, "CLIENT": client, "LEVEL": "" if level is None else str(level)},
+        settings={
+            "TA": ta,
+            "CLIENT": client,
+            "LEVEL": "" if level is None else str(level),
+            "BUILD_FILE": build_file,
+        },
+        helpers=(_BUILDERS,),
     )
 
 
-def built(name: str, source: Path, folder: str, commands: str, files: Sequence[str], firmware: bool) -> Recipe:
-    """What a user's own build leaves: `files`, each under its number, from a copy of the sources."""
+def _builders(archive: Path | None) -> dict[str, Path]:
+    return {"builders.tar": archive} if archive else {}
+
+
+def built(
+    name: str,
+    source: Path,
+    folder: str,
+    commands: str,
+    files: Sequence[str],
+    firmware: bool,
+    builders: Path | None = None,
+) -> Recipe:
+    """What a user's own build leaves: `files`, each under its number, from a copy of the sources.
+
+    `builders` is the archive of the build systems that its commands call; None if they call none.
+    """
     return Recipe(
         name=f"own-built-{name}",
         script="own-built.sh",
         outputs=tuple(str(number) for number in range(len(files))),
-        trees={"source": source},
+        trees={"source": source} | _builders(builders),
         settings={
             "COMMANDS": commands,
             "FOLDER": folder,
             "FILES": "\n".join(files),
             "CROSS_COMPILE": "arm-none-eabi-" if firmware else "aarch64-linux-gnu-",
         },
+        helpers=(_BUILDERS,),
     )
 
 

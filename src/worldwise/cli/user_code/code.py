@@ -82,6 +82,7 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
         own.files,
         own.input_file,
         own.name or "",
+        own.thread or "",
     )
     return _measure(lambda *tools: _program(wanted, own, call.fresh, *tools), call, shown)
 

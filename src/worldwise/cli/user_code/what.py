@@ -37,7 +37,7 @@ class Kind:
 
 
 # Of own code. `suite` and `arguments` are the program's arguments.
-_OWN = ("regions", "repeat", "packages", "libraries", "files", "input_file", "name")
+_OWN = ("regions", "thread", "repeat", "packages", "libraries", "files", "input_file", "name")
 SUITE = Kind("a suite")
 PROGRAM = Kind(
     "a program of your own",
@@ -148,6 +148,7 @@ class Typed:
     until: str | None
     instructions: int | None
     regions: tuple[str, ...]
+    thread: str | None
     repeat: int
     packages: tuple[str, ...]
     libraries: tuple[Path, ...]
@@ -178,8 +179,8 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "--ta",
                 metavar="DIR|UUID.ta",
                 type=path,
-                help="Measure your own OP-TEE application, unchanged: this TA, called by --client; folders with their "
-                "Makefiles are built.",
+                help="Measure your own OP-TEE application, unchanged: this TA, called by --client. Folders are "
+                "built: by make, or the client by CMake or Meson.",
             ),
             click.option("--client", metavar="DIR|PROGRAM", type=path, help="The client of --ta."),
             click.option(
@@ -222,8 +223,11 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "regions",
                 multiple=True,
                 metavar="FUNCTION",
-                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, "
+                help="The calls of this function of it or of the TA, or of all like 'EVP_DigestSign*'; without, "
                 "the whole program, or every TEEC call.",
+            ),
+            click.option(
+                "--thread", metavar="FUNCTION", help="The calls of one thread alone: the one that begins with FUNCTION."
             ),
             click.option(
                 "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"

@@ -21,7 +21,7 @@ from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
-from worldwise.explain.own_code import Armv7Explainer, FirmwareExplainer, OwnExplainer
+from worldwise.explain.own_code import Armv7Explainer, FirmwareExplainer, OwnExplainer, ThreadExplainer
 from worldwise.explain.owners import Explainer
 from worldwise.lab.expected import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe, tree_digest
@@ -214,6 +214,8 @@ def _own_kind(case: Case) -> type[OwnExplainer]:
     manifest = own_code.find(case.implementation).manifest
     if manifest.kind == own_code.FIRMWARE:
         return FirmwareExplainer
+    if any(region.thread is not None for region in manifest.regions.values()):
+        return ThreadExplainer
     return Armv7Explainer if manifest.architecture == own_code.ARMV7 else OwnExplainer
 
 

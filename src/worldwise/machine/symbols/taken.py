@@ -5,6 +5,8 @@ A file has `elf`, and `word`, how struct reads a word of it.
 """
 
 import struct
+from bisect import bisect_right
+from collections import defaultdict
 from typing import Any, Literal
 
 from elftools.elf.constants import SH_FLAGS
@@ -45,6 +47,61 @@ def ta_memory(file: Any) -> list[int]:
             for symbol in table.get_symbol_by_name(_TA_HEAP) or ():
                 heap = [int(symbol["st_value"]), int(symbol["st_size"])]
     return [entry, word, stack, *heap]
+
+
+def returns_of(file: Any, address: int) -> list[Any]:
+    """Of a function of A64 code: where its calls return to, those of the functions among them that jump there as their
+    last act, and whether it jumps to its own begin. Calls through a pointer are not among them.
+    """
+    starts, into = _branches(file)
+    returns: set[int] = set()
+    todo, seen = [address], {address}
+    while todo:
+        at = todo.pop()
+        for site, links in into[at]:
+            begin = starts[max(0, bisect_right(starts, site) - 1)] if starts else 0
+            if links:
+                returns.add(site + 4)
+            elif begin != at and begin not in seen:
+                seen.add(begin)
+                todo.append(begin)
+    begins = [starts[max(0, bisect_right(starts, site) - 1)] for site, links in into[address] if not links]
+    # Behind a function that does not return another one may begin.
+    return [sorted(returns - set(starts)), address in begins]
+
+
+def _branches(file: Any) -> tuple[list[int], dict[int, list[tuple[int, bool]]]]:
+    """Where functions begin, in order, and by target the branches of A64 code: each with whether it calls."""
+    starts: set[int] = set()
+    for table in file.elf.iter_sections():
+        if isinstance(table, SymbolTableSection):
+            for one in table.iter_symbols():
+                if one["st_info"]["type"] == "STT_FUNC" and one["st_shndx"] != "SHN_UNDEF":
+                    starts.add(int(one["st_value"]))
+    into: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for section in file.elf.iter_sections():
+        if section["sh_type"] == "SHT_PROGBITS" and section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR:
+            content = section.data()
+            words = struct.unpack_from(f"{file.word[0]}{len(content) // 4}I", content)
+            for at, word in enumerate(words):
+                if offset := _branch(word):
+                    site = int(section["sh_addr"]) + 4 * at
+                    into[site + offset[0]].append((site, offset[1]))
+    return sorted(starts), into
+
+
+def _branch(word: int) -> tuple[int, bool] | None:
+    """How far a word of A64 code branches, and whether it calls; None if it is no direct branch."""
+
+    def signed(value: int, bits: int) -> int:
+        return 4 * ((value & ((1 << bits) - 1)) - ((value >> (bits - 1) & 1) << bits))
+
+    if word & 0x7C00_0000 == 0x1400_0000:
+        return signed(word, 26), bool(word >> 31)
+    # B.cond and CBZ, then TBZ.
+    if word & 0xFF00_0000 == 0x5400_0000 or word & 0x7E00_0000 == 0x3400_0000:
+        return signed(word >> 5, 19), False
+    return (signed(word >> 5, 14), False) if word & 0x7E00_0000 == 0x3600_0000 else None
 
 
 def marks(file: Any) -> list[list[Any]]:

@@ -121,6 +121,7 @@ class Measure(StrictModel):
     packages: Annotated[_Names, Field(default_factory=list)]
     libraries: Annotated[_Names, Field(default_factory=list)]
     regions: Annotated[_Names, Field(default_factory=list)]
+    thread: _Text | None = None
     repeat: Annotated[int, Field(ge=2, le=100)] | None = None
     flash: _Size | None = None
     limit: Annotated[dict[str, Limit], Field(default_factory=dict)]
@@ -185,6 +186,7 @@ _ONLY = {
     "input": ("program", "ta"),
     "packages": ("program", "ta"),
     "libraries": ("program", "ta"),
+    "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT, the TA in /in/app/$TA, each with its Makefile.
-# They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL, empty for what the TA's Makefile says.
+# A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT, the TA in /in/app/$TA, each with its Makefile, or
+# the client with the BUILD_FILE of CMake or Meson. They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL, empty for what the TA's Makefile says.
 # A line that begins with "worldwise: " is what the user is told.
 . /in/recipes/common.sh
+export HOME=/build CROSS_COMPILE=aarch64-linux-gnu-
+. /in/recipes/own-builders.sh
 
 fail() {
 	echo "worldwise: $*"
@@ -16,9 +18,9 @@ tar -xf /in/optee/devkit.tar -C devkit
 for package in libteec2 optee-client-dev; do dpkg-deb -x "/in/$package.deb" sysroot; done
 cp -r sysroot/usr/include/. export/include/
 cp -L sysroot/usr/lib/aarch64-linux-gnu/libteec.so* export/lib/
+export PKG_CONFIG_SYSROOT_DIR=/build/sysroot PKG_CONFIG_LIBDIR=/build/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig
 
 say "trusted application"
-[[ -e app/$TA/Makefile ]] || fail "$TA/Makefile: is not there; a TA is built by the Makefile of OP-TEE's TA dev kit"
 settings=(-C "app/$TA" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 O=/build/out)
 [[ -z $LEVEL ]] || settings+=(CFG_TEE_TA_LOG_LEVEL="$LEVEL")
 make "${settings[@]}" || fail "the TA in $TA does not build; it has OP-TEE 4.10's TA dev kit and no network"
@@ -34,19 +36,35 @@ printf '%s\n' "${level:-1}" >/out/level
 
 say "client"
 touch /build/before
-if [[ -e app/$CLIENT/Makefile ]]; then
+words=''
+case $BUILD_FILE in
+CMakeLists.txt)
+	add_build_systems /build/export
+	cmake -S "app/$CLIENT" -B made -G Ninja -DTEEC_EXPORT=/build/export && cmake --build made ||
+		fail "the client in $CLIENT does not build by CMake; it has libteec, the lab's C library, and no network"
+	type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' made/CMakeCache.txt)
+	words="by CMake, ${type:+with the build type $type}"
+	[[ -n $type ]] || words+="without a build type: what optimises it is CMakeLists.txt alone"
+	;;
+meson.build)
+	add_build_systems /build/export
+	meson setup made "app/$CLIENT" --cross-file worldwise && ninja -C made ||
+		fail "the client in $CLIENT does not build by Meson; it has libteec, the lab's C library, and no network"
+	words="by Meson, with the build type $(meson introspect --buildoptions made |
+		python3 -c 'import json, sys; print(*(one["value"] for one in json.load(sys.stdin) if one["name"] == "buildtype"))')"
+	;;
+Makefile)
 	make -C "app/$CLIENT" --no-builtin-variables CROSS_COMPILE=aarch64-linux-gnu- TEEC_EXPORT=/build/export ||
 		fail "the client in $CLIENT does not build; it has libteec, the lab's C library, and no network"
-elif [[ -e app/$CLIENT/CMakeLists.txt ]]; then
-	fail "$CLIENT/CMakeLists.txt: the lab has no CMake; a Makefile, or a built client: --client PROGRAM"
-else
-	fail "$CLIENT/Makefile: is not there"
-fi
+	;;
+esac
+mkdir -p made
+printf '%s\n' "$words" >/out/built
 clients=()
 while IFS= read -r -d '' file; do
-	type=$(aarch64-linux-gnu-readelf -h "$file" 2>/dev/null | sed -n 's/^ *Type: *\([A-Z]*\).*/\1/p')
+	type=$(aarch64-linux-gnu-readelf -h "$file" 2>/dev/null | sed -n 's/^ *Type: *\([A-Z]*\).*/\1/p') || true
 	[[ $(basename "$file") == *.so* || ($type != EXEC && $type != DYN) ]] || clients+=("$file")
-done < <(find "app/$CLIENT" -type f -newer /build/before -print0 | LC_ALL=C sort -z)
+done < <(find "app/$CLIENT" made \( -name CMakeFiles -o -name meson-private \) -prune -o -type f -newer /build/before -print0 | LC_ALL=C sort -z)
 [[ ${#clients[@]} == 1 ]] || fail "$CLIENT built ${#clients[@]} programs instead of one: ${clients[*]##*/}"
 cp "${clients[0]}" /out/client
 printf '%s\n' "$(basename "${clients[0]}")" >/out/name

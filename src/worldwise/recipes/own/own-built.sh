@@ -3,6 +3,8 @@
 # that folder, a line for each) is taken by its number. CROSS_COMPILE and CC are for the measured machine.
 # A line that begins with "worldwise: " is what the user is told.
 . /in/recipes/common.sh
+export HOME=/build
+. /in/recipes/own-builders.sh
 
 fail() {
 	echo "worldwise: $*"
@@ -14,7 +16,9 @@ chmod -R u+rwX source
 [[ -d source/$FOLDER ]] || fail "$FOLDER: is no folder"
 cd "source/$FOLDER"
 export CROSS_COMPILE CC=${CROSS_COMPILE}gcc CXX=${CROSS_COMPILE}g++ AR=${CROSS_COMPILE}ar
-HOME=/build bash -euc "$COMMANDS" </dev/null || fail "the build ended with status $?; it has the lab's compilers and no network"
+# CMake takes its toolchain file from the environment; Meson is given it by --cross-file worldwise.
+[[ ! -e /in/builders.tar ]] || add_build_systems
+bash -euc "$COMMANDS" </dev/null || fail "the build ended with status $?; it has the lab's compilers and no network"
 number=0
 while IFS= read -r file; do
 	[[ -f $file && ! -L $file ]] || fail "the build left no file $file"

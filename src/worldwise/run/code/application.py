@@ -16,6 +16,7 @@ from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.user_code import build_systems
 from worldwise.targets import own_code as machines
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -28,6 +29,7 @@ _BOOTSTRAP = 20
 # Where an ELF file says of how many bits it is.
 _ELF_CLASS, _ELF_OF_32_BITS = 4, b"\x01"
 _MOST_TA = 64 * 2**20
+_BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
 _LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
 
 
@@ -62,7 +64,7 @@ def application(ta: Path, client: Path, level: int | None, images: ImageStore) -
     if ta.is_dir() != client.is_dir():
         raise WorldwiseError(
             f"--ta {ta} and --client {client}: one is a folder and the other a file.",
-            "two folders with their Makefiles, which are built, or UUID.ta and a program, which are ready",
+            "two folders, which are built, or UUID.ta and a program, which are ready",
         )
     if ta.is_dir():
         return _built(ta, client, level, images)
@@ -74,6 +76,7 @@ def application(ta: Path, client: Path, level: int | None, images: ImageStore) -
 
 
 def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+    build_file = _client_built_by(ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
     names = [path.resolve().name for path in (ta, client)]
@@ -85,14 +88,15 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
             )
     if names[0] == names[1]:
         raise WorldwiseError(f"--ta {ta} and --client {client}: both folders are named {names[0]}.", "rename one")
+    builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file != build_systems.MAKE else None
     store = images.lab.cache / "own"
     copies = [copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in (ta, client)]
-    recipe = machines.application(names[0], copies[0], names[1], copies[1], level)
+    recipe = machines.application(names[0], copies[0], names[1], copies[1], level, build_file, builders)
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
         raise _told(error, ta, client, recipe) from error
-    uuid, said, name = (_line(image, file) for file in ("uuid", "level", "name"))
+    uuid, said, name, built = (_line(image, file) for file in ("uuid", "level", "name", "built"))
     if not _UUID.fullmatch(uuid):
         raise WorldwiseError(
             f"{ta}: its TA is named '{files.quoted(uuid)}', and that is no UUID.", "BINARY in Makefile"
@@ -104,8 +108,26 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
         f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
         f"by {whose}); --log-level 0 leaves out what its messages cost"
     )
+    words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words)
+
+
+def _client_built_by(ta: Path, client: Path) -> str:
+    """The file by which the client is built. Raises WorldwiseError if it has none, or the TA no Makefile."""
+    if build_systems.build_file(ta) != build_systems.MAKE:
+        raise WorldwiseError(
+            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
+            "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
+        )
+    if found := build_systems.build_file(client):
+        return found
+    above = client.resolve().parent
+    higher = next((name for name in (build_systems.CMAKE, build_systems.MESON) if (above / name).is_file()), "")
+    raise WorldwiseError(
+        f"{client}/Makefile: is not there, and neither CMakeLists.txt nor meson.build.",
+        f"the folder above has {higher}: --client {client.parent}" if higher else _BUILD_IT,
+    )
 
 
 def _line(image: Image, name: str) -> str:
@@ -124,6 +146,8 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
     if missing:
         name = files.quoted(missing[1])
         hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+    if any("cc1plus" in line or "g++: No such file" in line or "g++: not found" in line for line in lines):
+        hint = f"the lab has no compiler for C++ on AArch64: {_BUILD_IT}"
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 

@@ -369,10 +369,21 @@ def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[li
         for one in trace.passes
         if one.call == number and (region.command is None or one.given[1] & 0xFFFFFFFF == region.command)
     ]
+    if region.thread is not None:
+        every = [one for one in every if _is_below(trace, one.frame, region.thread)]
     for how in ("returned", "exit"):
         if found := [one for one in every if one.how == how]:
             return sorted(found, key=lambda one: one.begin), len(every) - len(found)
     return [], len(every)
+
+
+def _is_below(trace: Trace, frame: int, address: int) -> bool:
+    """Whether a frame is one of the function at an address, or stands on one."""
+    while frame in trace.frames:
+        if trace.frames[frame].kind == "call" and trace.frames[frame].target == address:
+            return True
+        frame = trace.frames[frame].parent
+    return False
 
 
 def calls_for_records(code: Code, trace: Trace, region: Region) -> list[Pass]:

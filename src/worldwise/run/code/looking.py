@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a folder has that could be measured, as the text of a worldwise.toml. It looks, and starts nothing."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_text import toml_line
 from worldwise.libraries.own_code import case_name
+from worldwise.libraries.user_code.build_systems import MAKE, build_file
 from worldwise.machine.elfasking import ask
 from worldwise.run.code.order import LINUX_AT, first_code
 
@@ -21,9 +23,12 @@ _MACHINE_AT = ((0x0800_0000, "olimex-stm32-h405"), (0, "mps2-an386"))
 # What builds outside: worldwise measures what it left.
 _BUILDS = {
     "Cargo.toml": "cargo build --release --target aarch64-unknown-linux-gnu",
-    "CMakeLists.txt": "cmake with a toolchain file for aarch64-linux-gnu",
-    "meson.build": "meson with a cross file for aarch64-linux-gnu",
     "west.yml": "west build -b mps2/an385",
+}
+# And what builds in the sandbox, by `build`.
+_INSIDE = {
+    "CMakeLists.txt": "cmake -S . -B out && cmake --build out",
+    "meson.build": "meson setup out --cross-file worldwise && ninja -C out",
 }
 
 
@@ -37,7 +42,7 @@ class Found:
 
 
 def look(folder: Path) -> tuple[list[Found], list[str]]:
-    """What a folder has, and the ways of building that worldwise's sandbox does not know, each in a sentence."""
+    """What a folder has, and how else it may be built, each way in a sentence."""
     found = [*_application(folder)]
     named = {one.name for one in found}
     for path in _elves(folder):
@@ -48,6 +53,11 @@ def look(folder: Path) -> tuple[list[Found], list[str]]:
         if len(found) > _MOST_PROGRAMS:
             break
     outside = [f"{name}: build it first, with {how}" for name, how in _BUILDS.items() if (folder / name).is_file()]
+    outside += [
+        f"{name}: build = {json.dumps(how)} in a measure, whose file is then in out"
+        for name, how in _INSIDE.items()
+        if (folder / name).is_file()
+    ]
     return found, outside
 
 
@@ -85,7 +95,7 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
 def _application(folder: Path) -> Iterator[Found]:
     for top in (folder, *sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))):
         ta, host = top / "ta", top / "host"
-        if (ta / "Makefile").is_file() and (host / "Makefile").is_file():
+        if build_file(ta) == MAKE and build_file(host):
             name = case_name(top.resolve().name)
             lines = [toml_line(key, str(one.relative_to(folder))) for key, one in (("ta", ta), ("client", host))]
             yield Found(

@@ -131,6 +131,9 @@ def marks_of(contents: Mapping[str, tuple[bytes, int]], ta: bytes = b"") -> list
     ]
 
 
-def as_functions(marks: Sequence[Mark]) -> list[Function]:
-    """Marks as functions of their names, at the addresses that stand for them."""
-    return [Function(mark.name, _MARK, MARKED + place, frozenset((mark.name,))) for place, mark in enumerate(marks)]
+def as_functions(marks: Sequence[Mark], ta: str = "") -> list[Function]:
+    """Marks as functions of their names, at the addresses that stand for them; `ta` is the file with the TA's own."""
+    return [
+        Function(mark.name, ta if mark.function else _MARK, MARKED + place, frozenset((mark.name,)))
+        for place, mark in enumerate(marks)
+    ]

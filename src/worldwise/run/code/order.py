@@ -62,6 +62,7 @@ class Wanted:
         files: files that it finds in its current folder.
         input: the file that is its standard input.
         name: its name in cases; empty for one made of the file's.
+        thread: the function that the thread begins with whose calls are measured; empty for those of all threads.
         application: the OP-TEE application that it is the client of; None for a program.
     """
 
@@ -74,6 +75,7 @@ class Wanted:
     files: tuple[Path, ...] = ()
     input: Path | None = None
     name: str = ""
+    thread: str = ""
     application: "Application | None" = None
 
     @property
@@ -100,6 +102,8 @@ class Wanted:
         """Raise WorldwiseError for what no program can be asked, naming it."""
         for pattern in self.regions:
             check_glob(pattern)
+        if self.thread:
+            check_glob(self.thread, "--thread")
         if len(self.regions) > _MOST_GLOBS:
             raise WorldwiseError(f"--region: {len(self.regions)} patterns. Allowed: up to {_MOST_GLOBS}.")
         for package in self.packages:
@@ -120,11 +124,11 @@ class Wanted:
             )
 
 
-def check_glob(pattern: str) -> None:
+def check_glob(pattern: str, option: str = "--region") -> None:
     """Raise WorldwiseError for what is no name of a function and no pattern for one."""
     if not _GLOB.fullmatch(pattern):
         raise WorldwiseError(
-            f"--region '{files.quoted(pattern)}' is neither a function's name nor a pattern for one.",
+            f"{option} '{files.quoted(pattern)}' is neither a function's name nor a pattern for one.",
             "such as crypto_sign, 'EVP_DigestSign*' or 'ns::Class::method'",
         )
 

@@ -31,6 +31,7 @@ from worldwise.run.code.naming import (
 )
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
+from worldwise.run.code.ta.functions import TaFunctions, prove, ta_functions
 from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
@@ -73,6 +74,8 @@ def prepare(
 ) -> Ready:
     """Run the program and find its regions. Raises WorldwiseError."""
     wanted.check(images.lab)
+    demangle = demangler(images.lab)
+    of_ta = ta_functions(wanted.application, wanted.regions, demangle)
     store = images.lab.cache / "own"
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store, prefix=".making-") as temporary:
@@ -83,23 +86,26 @@ def prepare(
         notify(f"starting {wanted.guest_path} once, to see where it lies")
         architecture = architecture_of(content, wanted)
         _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND, architecture), command)
-        demangle = demangler(images.lab)
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
+        thread = _thread(wanted, every, architecture)
         marks = _marks(wanted, own, mapped)
-        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks])
+        chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks], of_ta)
+        marks += of_ta.marks
         if marks and not wanted.regions and not wanted.application:
             # Whoever marks a part of it asks for that.
             chosen = {}
-        chosen |= _named(as_functions(marks), chosen)
+        ta_file = next(iter(wanted.application.guest_files)) if wanted.application else ""
+        chosen |= _named(as_functions(marks, ta_file), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT, architecture)
         addresses = sorted({one.address for one in chosen.values()})
         labels = own_code.labels_of(addresses, marks)
         counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
+        prove(counted.trace, addresses, marks)
         try:
-            regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
+            regions, unentered, notes = _entered(chosen, counted, addresses, wanted, thread)
         except _NoneEnteredError as error:
             raise error.told(wanted, counted, every, own, demangle) from None
         manifest = CodeManifest(
@@ -114,7 +120,7 @@ def prepare(
             regions=regions,
             mapped=mapped,
             marks=marks,
-            notes=notes,
+            notes=[*notes, *of_ta.notes],
         )
         code = own_code.keep(work, manifest, store, wanted.program)
     return Ready(code, counted, unentered)
@@ -127,9 +133,10 @@ def _regions(
     every: Sequence[Function],
     demangle: Demangle,
     marks: Sequence[str],
+    of_ta: TaFunctions,
 ) -> dict[str, Function]:
     """The functions that were asked for, by the names of their cases; `marks` are names that are asked for besides."""
-    patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
+    patterns = wanted.regions or ((CALLS,) if wanted.application else (wanted.thread or MAIN,))
     own = f"{ROOM}/{wanted.program.name}"
     # A program's own main alone.
     anywhere = wanted.regions or wanted.application
@@ -145,10 +152,11 @@ def _regions(
     missing = [
         pattern
         for pattern in wanted.regions
-        if not any(is_asked(one, [pattern]) for one in every) and not any(matches(one, [pattern]) for one in marks)
+        if not any(is_asked(one, [pattern]) for one in (*every, *of_ta.every))
+        and not any(matches(one, [pattern]) for one in marks)
     ]
     if missing:
-        raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle)
+        raise _no_function(missing[0], every, wanted, _own(content, wanted), demangle, of_ta)
     if len(found) > _MOST_REGIONS:
         raise WorldwiseError(
             f"--region {' '.join(wanted.regions)}: {len(found):,} functions have such names. Allowed: up to "
@@ -157,6 +165,24 @@ def _regions(
         )
     ordered = sorted(found, key=lambda one: (one.name, one.address))
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+
+
+def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int | None:
+    """Where the function is that the thread begins with; None if those of all threads were asked for."""
+    if not wanted.thread:
+        return None
+    if architecture == own_code.ARMV7:
+        raise WorldwiseError("--thread: of a program for 32-bit Arm nobody tells its threads apart.")
+    found = [one for one in every if is_asked(one, [wanted.thread])]
+    if len(found) == 1:
+        return found[0].address
+    names = ", ".join(files.quoted(one.name) for one in found[:_MOST_CLOSE])
+    raise WorldwiseError(
+        f"--thread '{files.quoted(wanted.thread)}': "
+        + (f"{len(found)} functions have such names: {names}." if found else "nobody has such a function."),
+        "name the function that pthread_create is given, or main for the first thread"
+        + (f"; {near}" if (near := nearest_words(wanted.thread, every)) and not found else ""),
+    )
 
 
 def _marks(wanted: Wanted, own: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[Mark]:
@@ -232,20 +258,31 @@ def _entry(content: Mapping[str, bytes], mapped: Sequence[Mapped], program: str)
 
 
 def _no_function(
-    pattern: str, every: Sequence[Function], wanted: Wanted, own: Mapping[str, bytes], demangle: Demangle
+    pattern: str,
+    every: Sequence[Function],
+    wanted: Wanted,
+    own: Mapping[str, bytes],
+    demangle: Demangle,
+    of_ta: TaFunctions,
 ) -> WorldwiseError:
-    hint = nearest_words(pattern, every) or "no name is near it"
+    hint = nearest_words(pattern, (*every, *of_ta.every)) or "no name is near it"
     if not every:
         hint = "its symbols were stripped: build it without -s; without --region the whole program is measured"
+    whose = f"neither {wanted.program.name} nor a library that it has loaded"
+    if wanted.application:
+        own = {**own, "the TA": wanted.application.elf}
+        whose += f", nor the TA {wanted.application.uuid}"
     inlined = inlined_words(pattern, own, demangle)
     why = (
         f"{inlined[0].upper()}{inlined[1:]}, so it has no address: `-fno-inline` keeps it, or choose those."
         if inlined
         else "One that the compiler put into all its callers has no address: `-fno-inline` keeps it."
     )
+    if wanted.application and not of_ta.every:
+        why = "The TA's symbols were stripped, so no function of it has a name."
+        hint = f"name the TA's folder, and worldwise builds it with them: --ta DIR; {hint}"
     return WorldwiseError(
-        f"--region '{files.quoted(pattern)}': neither {wanted.program.name} nor a library that it has loaded "
-        f"has such a function. {why}",
+        f"--region '{files.quoted(pattern)}': {whose} has such a function. {why}",
         hint,
     )
 
@@ -277,16 +314,21 @@ class _NoneEnteredError(Exception):
         executed = {block.pc for block in counted.trace.blocks.values()}
         entered = [one for one in every if one.address in executed]
         near = next(filter(None, (nearest_words(pattern, entered) for pattern in wanted.regions)), "")
+        thread = f" in the thread of {wanted.thread}" if wanted.thread else ""
         return WorldwiseError(
             f"no region was entered{' twice' if self._once else ''}: {wanted.program.name} did not call "
-            f"{', '.join(names[:_MOST_CLOSE])}{more}.{inlined}",
+            f"{', '.join(names[:_MOST_CLOSE])}{more}{thread}.{inlined}",
             f"of the functions that it executed, {near}" if near else _near(wanted),
             printed_end(counted.output),
         )
 
 
 def _entered(
-    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], wanted: Wanted
+    chosen: Mapping[str, Function],
+    counted: Counted,
+    addresses: Sequence[int],
+    wanted: Wanted,
+    thread: int | None,
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
@@ -295,8 +337,12 @@ def _entered(
     if wanted.application:
         notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
-    for name, region in _by_command(chosen, counted, addresses):
+    for name, region in _by_command(chosen, counted, addresses, thread):
         calls, others = calls_of(counted.trace, addresses, region)
+        if thread is not None:
+            every, more = calls_of(counted.trace, addresses, region.model_copy(update={"thread": None}))
+            if left := len(every) + more - len(calls) - others:
+                notes.append(f"{name}: {left:,} calls are of other threads than that of {wanted.thread}: left out")
         if not calls:
             (never if others else unentered).append(name)
             continue
@@ -349,11 +395,11 @@ def _failed(counted: Counted, wanted: Wanted) -> list[str]:
 
 
 def _by_command(
-    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int]
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], thread: int | None
 ) -> Iterator[tuple[str, Region]]:
     """The regions; one that invokes commands of a TA is a region for each command."""
     for name, one in chosen.items():
-        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address)
+        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address, thread=thread)
         if one.name != INVOKE:
             yield name, region
             continue

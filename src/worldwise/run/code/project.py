@@ -21,6 +21,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import FIRMWARE_ELF
 from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.user_code import build_systems
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.listed import PROJECT_FILE
@@ -35,6 +36,7 @@ from worldwise.targets import own_code as machines
 _OURS = ("runs", "baselines")
 _MOST_FILE = 256 * 2**20
 _SAYS = "worldwise: "
+_BUILD_IT = "build it before, and name what that leaves, without `build`"
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
     store = images.lab.cache / "own"
     copy, _ = copy_folder(opened.folder, f"source-{name}", store, _OURS)
     named = [*measure.named, *([measure.ta, measure.client] if measure.ta and measure.client else [])]
-    recipe = machines.built(name, copy, measure.folder, measure.commands, named, bool(measure.firmware))
+    called = build_systems.are_called(measure.commands)
+    builders = build_systems.build_systems(images.notify, _BUILD_IT) if called else None
+    recipe = machines.built(name, copy, measure.folder, measure.commands, named, bool(measure.firmware), builders)
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
@@ -198,6 +202,7 @@ def _prepared(
         tuple(map(at, measure.files)),
         at(measure.input) if measure.input else None,
         name,
+        measure.thread or "",
         found,
     )
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
