@@ -61,7 +61,8 @@ def test_most_figures_are_computed() -> None:
     computed = [doc_claims.counted(name) for name in NAMES]
     assert sum(done for done, _ in computed) >= 250
     columns = sum(len(doc_claims.claims_of(name).columns) for name in NAMES)
-    assert columns >= 36
+    # Others are made by docs/figures/blocks.toml.
+    assert columns >= 35
 
 
 # --- planted mistakes: a figure of a sentence, and a cell that a sentence is computed of ---
