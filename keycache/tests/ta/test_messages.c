@@ -151,7 +151,8 @@ void test_reencrypt(void)
 	EXPECT(whose, KEYCACHE_OF_FROM | KEYCACHE_OF_TO);
 	/* To oneself: a fresh nonce. */
 	EXPECT(reencrypt("car", &from, "car", &from, &message, &other, &hits, &whose), TEE_SUCCESS);
-	CHECK(client_open(from_key, 16, &other, &plain) && memcmp(other.bytes, message.bytes, KEYCACHE_NONCE_BYTES) != 0);
+	CHECK(client_open(from_key, 16, &other, &plain) &&
+	      memcmp(other.bytes, message.bytes, KEYCACHE_NONCE_BYTES) != 0);
 }
 
 /* A message of a million is counted, in secure storage; at the end the key opens, and seals no more. */
