@@ -8,6 +8,7 @@ does not find raises Unfound, which says what was looked for.
 
 import ast
 import csv
+import fnmatch
 import functools
 import json
 import math
@@ -139,6 +140,7 @@ class Formulas:
             "spreads": _spreads,
             "out": _output,
             "csv": _of_csv,
+            "selves": _selves,
             "error": _error_line,
             "errors": _errors,
             "published": _published,
@@ -305,6 +307,21 @@ def _of_csv(name: str, words: str, column: str) -> float:
     if len(found) != 1 or not found[0].get(column):
         raise Unfound(f"the output {name}: '{words}' has {len(found)} rows, '{column}' is a column of one")
     return float(found[0][column])
+
+
+def _selves(name: str, patterns: str) -> float:
+    """What functions execute themselves by a kept output of `explain`: all that have a pattern and none with a `!`."""
+    rows = re.findall(r"^(\S+) \(\S+\) +([\d,]+) ", _kept(name).partition("\nFunctions\n")[2], re.MULTILINE)
+    wanted = [one for one in patterns.split() if not one.startswith("!")] or ["*"]
+    others = [one[1:] for one in patterns.split() if one.startswith("!")]
+
+    def has(function: str, of: Iterable[str]) -> bool:
+        return any(fnmatch.fnmatchcase(function, one) for one in of)
+
+    found = [int(own.replace(",", "")) for one, own in rows if has(one, wanted) and not has(one, others)]
+    if not found:
+        raise Unfound(f"the output {name} has no function like '{patterns}'")
+    return float(sum(found))
 
 
 @functools.cache
