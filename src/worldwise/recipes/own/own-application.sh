@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT, the TA in /in/app/$TA, each with its Makefile, or
-# the client with the BUILD_FILE of CMake or Meson. They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL, empty for what the TA's Makefile says.
+# the client with the BUILD_FILE of CMake or Meson. They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL,
+# empty for what the TA's Makefile says.
 # A line that begins with "worldwise: " is what the user is told.
 . /in/recipes/common.sh
 export HOME=/build CROSS_COMPILE=aarch64-linux-gnu-
