@@ -130,9 +130,9 @@ def test_hits_stand_beside_each_other_by_policy() -> None:
     assert first.table.headers[-6:] == [
         "hits:\nlru",
         "smart",
-        "hits in %:\nlru",
+        "%:\nlru",
         "smart",
-        "instr / request:\nlru",
+        "instr:\nlru",
         "smart",
     ]
     assert lines(first) == [

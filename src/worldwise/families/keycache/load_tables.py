@@ -253,16 +253,16 @@ def _zipf_section(variant: str, zipfs: Sequence[_Zipf]) -> Section:
             ]
         )
     headers = ["workload", "storage", "clients", "kept", "requests"]
-    for unit in ("hits", "hits in %", "instr / request"):
+    for unit in ("hits", "%", "instr"):
         headers += [f"{unit}:\n{name}" if not at else name for at, name in enumerate(policies)]
     return Section(
         f"Key cache, many clients, {variant}: GET, one connection",
         Table(headers, lines, 2),
         [
-            "hits: requests that found their key in the TA, of all, as INFO counts them. They are those of the policy "
-            "alone, in keycache-sim, to the last one: each case compares them, and fails if they differ.",
-            "instr / request: all that the one processor executes, with the client and TLS; mean of all requests but "
-            "the first batch, in which the cache fills.",
+            "hits, %: requests that found their key in the TA, of all, as INFO counts them. They are those of the "
+            "policy alone, in keycache-sim, to the last one: each case compares them, and fails if they differ.",
+            "instr: of a request, all that the one processor executes, with the client and TLS; mean of all requests "
+            "but the first batch, in which the cache fills.",
         ],
         name=section_name("keycache-clients", variant),
     )
