@@ -54,18 +54,22 @@ def returns_of(file: Any, address: int) -> list[Any]:
     last act, and whether it jumps to its own begin. Calls through a pointer are not among them.
     """
     starts, into = _branches(file)
+
+    def begin_of(site: int) -> int:
+        return starts[max(0, bisect_right(starts, site) - 1)] if starts else 0
+
     returns: set[int] = set()
     todo, seen = [address], {address}
     while todo:
         at = todo.pop()
         for site, links in into[at]:
-            begin = starts[max(0, bisect_right(starts, site) - 1)] if starts else 0
+            begin = begin_of(site)
             if links:
                 returns.add(site + 4)
             elif begin != at and begin not in seen:
                 seen.add(begin)
                 todo.append(begin)
-    begins = [starts[max(0, bisect_right(starts, site) - 1)] for site, links in into[address] if not links]
+    begins = [begin_of(site) for site, links in into[address] if not links]
     # Behind a function that does not return another one may begin.
     return [sorted(returns - set(starts)), address in begins]
 
