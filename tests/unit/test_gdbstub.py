@@ -149,7 +149,7 @@ def test_a_machine_that_never_gets_there_is_given_up(path: Path) -> None:
         pytest.raises(WorldwiseError, match="the machine was not ready after 0 s"),
     ):
         stub.run_to(ADDRESS)
-    assert 0.2 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.2
 
 
 def test_a_socket_that_never_appears_is_told(path: Path) -> None:
