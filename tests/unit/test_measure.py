@@ -35,7 +35,7 @@ from worldwise.run import reproduction as compare
 from worldwise.run.manifests import CaseManifest
 from worldwise.run.measure import Bench, case_digest
 from worldwise.run.merging import merge
-from worldwise.run.options import Elsewhere, Options, Progress
+from worldwise.run.options import Beside, Elsewhere, Options, Progress
 from worldwise.run.rundir import Run, list_runs, open_run
 from worldwise.targets.known import EMULATED, Target
 
@@ -700,8 +700,10 @@ def call(
     """Calls `worldwise run --runs ...` with the fake emulator."""
 
     def call(emulator: FakeEmulator, *arguments: str) -> Answer:
-        def make_bench(lab: Lab, progress: Progress, options: Options, elsewhere: Elsewhere | None) -> Bench:
-            bench = Bench(lab, progress, options, elsewhere)
+        def make_bench(
+            lab: Lab, progress: Progress, options: Options, elsewhere: Elsewhere | None, beside: Beside | None
+        ) -> Bench:
+            bench = Bench(lab, progress, options, elsewhere, beside)
             bench.emulator = cast(Emulator, emulator)
             return bench
 

@@ -12,10 +12,15 @@ import pytest
 
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli import session as cli_session
+from worldwise.cli.progress import Display, Notes
+from worldwise.cli.session import TimesAhead
+from worldwise.cli.watched import first
 from worldwise.cli.watched import quick as quick_module
 from worldwise.cli.watched.quick import Predicted, quick
 from worldwise.cli.watched.tools import Session
 from worldwise.plan.case import Case, parse_case
+from worldwise.read.lens import read_run
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.records.predicted import Events, PredictedCase, PredictedSample
@@ -34,7 +39,7 @@ class FakeSession:
 
     says: Callable[[Case], PredictedCase]
     asked: list[tuple[Case, Run | None, list[str]]] = field(default_factory=list)
-    stopped: list[str] = field(default_factory=list)
+    stops: int = 0
 
     def prepare(self, cases: list[Case]) -> None:
         assert cases
@@ -43,9 +48,8 @@ class FakeSession:
         self.asked.append((case, run, [*cores]))
         return dict.fromkeys(cores, self.says(case))
 
-    def __getattr__(self, name: str) -> Any:
-        assert name in ("emulator", "lab")
-        return type("Stopped", (), {"stop": lambda _: self.stopped.append(name)})()
+    def stop(self) -> None:
+        self.stops += 1
 
 
 def said(run: Run, case: Case, more: int = 0) -> PredictedCase:
@@ -92,7 +96,7 @@ def test_rows_are_predicted_by_a_few_calls_of_their_cases(run: Run) -> None:
     assert (sign.first.state, sign.warm.state) == ("first", "warm")
     assert sign.seconds >= 0
     assert sign.command == f"worldwise predict {CASE.id} --core {CORE} --samples 3"
-    assert session.stopped == []
+    assert session.stops == 0
 
 
 def test_of_long_calls_fewer_are_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +114,7 @@ def test_calls_of_another_program_are_refused(run: Run) -> None:
     session = FakeSession(lambda case: said(run, parse_case(case.id, 4, 2), more=100_000))
     with pytest.raises(WorldwiseError, match=r"takes 4,[0-9,]+ instructions as it is predicted"):
         ask(session, run, (CASE.id, "sign", "client"))
-    assert session.stopped == ["emulator", "lab"]
+    assert session.stops == 1
 
 
 @pytest.mark.parametrize(
@@ -146,3 +150,51 @@ def test_what_is_kept_is_at_one_address_and_whole(tmp_path: Path, run: Run) -> N
     manifest = folder / "modelled.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"files": 1}))
     assert store.get(address) is None
+
+
+class Heard(Notes):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.heard.append(text)
+
+
+def test_the_screen_says_nothing_of_what_was_predicted_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a run waits at its end for predictions that it made beside its last cases."""
+    session = FakeSession(lambda case: said(run, parse_case(case.id, 4, 2)))
+    monkeypatch.setattr(first, "Session", lambda *_, **__: session)
+    reading = read_run(run)
+    rows = [row for row in reading.rows if row.place == "client"]
+    monkeypatch.setattr(first, "leading", lambda _: [row for row in rows if row.case == CASE.id])
+    notes, stops = Heard(), list[Callable[[], None]]()
+    done = first.predict_ahead(run, reading, notes, stops.append)
+    assert (done, len(notes.heard), len(stops)) == (frozenset({CASE.id}), 1, 1)
+    assert first.first_times(run, reading, notes, done)
+    assert len(notes.heard) == 1
+    monkeypatch.setattr(first, "leading", lambda _: rows)
+    assert first.first_times(run, reading, notes, done)
+    others = len([row for row in rows if row.case == OTHER.id])
+    assert notes.heard[1:] == [f"predicting {others} rows on a {CORE}"]
+
+
+def test_what_predicts_ahead_ends_with_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, Ctrl-C leaves a machine, or waits for it."""
+    ended: list[str] = []
+
+    def predict(_run: Run, _reading: object, _notes: object, began: Callable[..., None]) -> frozenset[str]:
+        began(lambda: ended.append("one"))
+        ahead.stop()
+        began(lambda: ended.append("two"))
+        raise WorldwiseError("stopped")
+
+    monkeypatch.setattr(cli_session, "leading", lambda _: ["a row"])
+    monkeypatch.setattr(first, "predict_ahead", predict)
+    ahead = TimesAhead(None, cast(Display, None))
+    ahead.begin(run)
+    assert (ended, ahead.done) == (["one", "two"], frozenset())
+    ahead.begin(run)
+    assert ended == ["one", "two"]

@@ -2,7 +2,7 @@
 """Measuring for `worldwise run`: the lab, the builds, the run's folder, and the result."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -92,28 +92,70 @@ def measure(order: Order, options: Options, wanted: Wanted, screen: Callable[[Ru
     lab = open_lab(display.console)
     lab.ensure()
     lab.require_entry()
+    # Workers may be many, and a board is not emulated.
+    alone = not (order.away or options.remote or order.cores)
+    ahead = TimesAhead(order.budget, display) if alone and order.suite.recommended else None
     with _workers(lab, order, options, display) as workers:
-        made = _measured(Bench(lab, display, options, workers), order, times, display)
+        made = _measured(Bench(lab, display, options, workers, ahead), order, times, display)
     if order.cores:
         # It takes long to load.
         from worldwise.cli.watched.predicting import predict_run
 
         predict_run(made[0], order.cores, display, options.machines)
     elif not options.remote:
-        wanted = replace(wanted, times=lambda reading: _first_times(made[0], reading, display))
+        done = ahead.done if ahead else frozenset()
+        wanted = replace(wanted, times=lambda reading: _first_times(made[0], reading, display, done))
     status = screen(made[0], wanted)
     if order.verify:
         _verify(made[0], made[1], display)
     return status
 
 
-def _first_times(run: Run, reading: Reading, display: Display) -> Times:
+@dataclass
+class TimesAhead:
+    """Predicts the rows that lead a run so far while its last cases are measured: the screen then waits for less.
+
+    Attributes:
+        budget: the run's.
+        display: hears of the machines.
+        done: the cases whose predictions are kept.
+    """
+
+    budget: Budget | None
+    display: Display
+    done: frozenset[str] = frozenset()
+    _stops: list[Callable[[], None]] = field(default_factory=list)
+    _stopped: bool = False
+
+    def begin(self, run: Run) -> None:
+        """Predict, one case at a time. What goes wrong is said when the screen asks again."""
+        reading = read_run(run, self.budget)
+        if self._stopped or not leading(reading):
+            return
+        from worldwise.cli.watched.first import predict_ahead
+
+        with contextlib.suppress(WorldwiseError):
+            self.done = predict_ahead(run, reading, self.display, self._began)
+
+    def _began(self, stop: Callable[[], None]) -> None:
+        self._stops.append(stop)
+        if self._stopped:
+            stop()
+
+    def stop(self) -> None:
+        """End its machines and builds."""
+        self._stopped = True
+        for stop in self._stops:
+            stop()
+
+
+def _first_times(run: Run, reading: Reading, display: Display, done: Collection[str]) -> Times:
     # It takes long to load, and most suites have no such rows.
     if not leading(reading):
         return {}
     from worldwise.cli.watched.first import first_times
 
-    return first_times(run, reading, display)
+    return first_times(run, reading, display, done)
 
 
 def _workers(

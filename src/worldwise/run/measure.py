@@ -12,6 +12,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -40,7 +41,7 @@ from worldwise.run.again import count_again
 from worldwise.run.case_check import check_run, found_words
 from worldwise.run.manifests import CaseManifest, OwnEntry, ShardEntry
 from worldwise.run.measurers import board_of, require_same
-from worldwise.run.options import Elsewhere, Options, Progress
+from worldwise.run.options import Beside, Elsewhere, Options, Progress
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.rundir import Run
 from worldwise.run.work import Work, by_variant, compile_order
@@ -71,7 +72,8 @@ class _BuildError(Exception):
 class Bench:
     """What measuring needs, shared by the runs of one call of the tool.
 
-    With `elsewhere`, workers measure; this machine builds nothing and measures nothing but what failed there.
+    With `elsewhere`, workers measure; this machine builds nothing and measures nothing but what failed there. `beside`
+    begins when everything is built and the cases that go first are measured.
     Raises WorldwiseError from its methods; `stop` (from another thread) makes them raise soon.
     """
 
@@ -79,6 +81,7 @@ class Bench:
     progress: Progress
     options: Options
     elsewhere: Elsewhere | None = None
+    beside: Beside | None = None
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
     board: GdbBoard | SshHost | None = field(init=False)
@@ -186,7 +189,7 @@ class Bench:
         try:
             urgent = [[case] for name in first for case in todo if case.id == name]
             rest = [case for case in todo if case.id not in first]
-            session.run([*urgent, *by_variant(compile_order(rest))], len(urgent))
+            session.run([*urgent, *by_variant(compile_order(rest))], len(urgent), first)
             with writer.guard():
                 self._audit(session.reused)
         except BaseException as error:
@@ -203,6 +206,8 @@ class Bench:
         self.emulator.stop()
         if self.board:
             self.board.stop()
+        if self.beside:
+            self.beside.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
     def close(self) -> None:
@@ -373,13 +378,15 @@ class _Session:
         self._costs = costs
         self._machines: dict[str, Machine] = {}
 
-    def run(self, groups: Sequence[Sequence[Case]], alone: int) -> None:
+    def run(self, groups: Sequence[Sequence[Case]], alone: int, first: Collection[str]) -> None:
         """Build and measure groups of cases, each of one variant; `alone` of them with no other build beside.
 
+        When all groups are built and the cases `first` have ended, what is done beside begins.
         Raises WorldwiseError, a build's at the end.
         """
         work = Work(self._bench.jobs, groups, self._prepare, self._measure, self._cost, alone)
         broken: WorldwiseError | None = None
+        beside, waiting = self._bench.beside, set(first)
         for ended in work.ended(self._bench.pool):
             try:
                 if ended.build:
@@ -390,6 +397,10 @@ class _Session:
                 if broken is None:
                     broken = error.reason
                     work.build_no_more()
+            waiting -= {case.id for case in ended.cases if ended.measurement}
+            if beside and work.is_built and not waiting:
+                work.begin_beside(partial(beside.begin, self._writer.run))
+                beside = None
         if broken:
             raise broken
 

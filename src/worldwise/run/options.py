@@ -11,6 +11,7 @@ from worldwise.machine.measurer import StartFrom
 from worldwise.plan.case import Case
 from worldwise.run.measurers import Remote
 from worldwise.run.results import Result, ResultStore
+from worldwise.run.rundir import Run
 
 
 class Progress(Protocol):
@@ -27,6 +28,16 @@ class Progress(Protocol):
 
     def case_done(self, case: Case, how: CaseEnd) -> None:
         """A case is done; `how` says measured, reused or failed, and how long it took."""
+
+
+class Beside(Protocol):
+    """What is done of a run while its last cases are measured, in the place of one machine."""
+
+    def begin(self, run: Run) -> None:
+        """Do it; called in a thread. No error of it ends the run."""
+
+    def stop(self) -> None:
+        """Make `begin` return soon, from another thread."""
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,22 @@ class Work(Generic[_Built, _Measured]):
         self._cost = cost
         self._building: dict[Future[_Built], Sequence[Case]] = {}
         self._running: dict[Future[_Measured], Case] = {}
+        self._beside: Callable[[], None] | None = None
+        self._besides: set[Future[None]] = set()
 
     def add(self, cases: Sequence[Case]) -> None:
         """Queue these cases for measuring, behind those already queued that cost as much or more."""
         for case in cases:
             heapq.heappush(self._ready, (-self._cost(case), next(self._came), case))
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the last group is built."""
+        return not self._groups and not self._building
+
+    def begin_beside(self, task: Callable[[], None]) -> None:
+        """Have this done before further cases, in the place of one machine; called in a thread."""
+        self._beside = task
 
     def build_no_more(self) -> None:
         """Begin no further build; cases already built are still measured."""
@@ -72,17 +83,23 @@ class Work(Generic[_Built, _Measured]):
     def ended(self, pool: ThreadPoolExecutor) -> Iterator[Ended[_Built, _Measured]]:
         """Yields each piece of work as it ends, until all is done; `pool` has room for one thread more than `jobs`."""
         self._begin(pool)
-        while self._building or self._running:
-            waiting: list[Future[Any]] = [*self._building, *self._running]
+        while self._building or self._running or self._besides:
+            waiting: list[Future[Any]] = [*self._building, *self._running, *self._besides]
             done = wait(waiting, return_when=FIRST_COMPLETED).done
             for built in [future for future in self._building if future in done]:
                 yield Ended(self._building.pop(built), build=built)
             for measured in [future for future in self._running if future in done]:
                 yield Ended([self._running.pop(measured)], measurement=measured)
+            for task in self._besides & done:
+                self._besides.remove(task)
+                task.result()
             self._begin(pool)
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
-        while self._ready and len(self._running) < self._jobs:
+        if self._beside and self._machines() < self._jobs:
+            self._besides.add(pool.submit(self._beside))
+            self._beside = None
+        while self._ready and self._machines() < self._jobs:
             _, _, case = heapq.heappop(self._ready)
             self._running[pool.submit(self._measure, case)] = case
         while self._groups and len(self._building) < self._builds():
@@ -93,7 +110,10 @@ class Work(Generic[_Built, _Measured]):
         """How many groups may be built at a time now."""
         if any(group in self._alone for group in self._building.values()):
             return 1
-        return max(1, self._jobs - len(self._running))
+        return max(1, self._jobs - self._machines())
+
+    def _machines(self) -> int:
+        return len(self._running) + len(self._besides)
 
 
 def by_variant(cases: Sequence[Case]) -> list[list[Case]]:

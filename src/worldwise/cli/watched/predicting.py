@@ -52,8 +52,7 @@ def predict_run(run: Run, tables: Mapping[str, str], notes: Notes, jobs: int) ->
             for ended in as_completed(futures):
                 ended.result()
         except BaseException:
-            session.emulator.stop()
-            session.lab.stop()
+            session.stop()
             pool.shutdown(cancel_futures=True)
             raise
     found = [future.result() for future in futures]

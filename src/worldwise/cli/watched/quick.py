@@ -164,8 +164,7 @@ def _ended(session: Session, run: Run, cases: Mapping[Case, Mapping[str, str]], 
             wait(futures.values(), return_when=FIRST_EXCEPTION)
             return {case: future.result() for case, future in futures.items()}
         except BaseException:
-            session.emulator.stop()
-            session.lab.stop()
+            session.stop()
             pool.shutdown(cancel_futures=True)
             raise
 

@@ -204,6 +204,11 @@ class Session:
             store.put(digest, found)
         return found
 
+    def stop(self) -> None:
+        """End every machine and build; from another thread, too."""
+        self.emulator.stop()
+        self.lab.stop()
+
     def prepare(self, cases: Sequence[Case]) -> None:
         """Build the plugins that cases need, which otherwise the first of them waits for."""
         for case in cases:

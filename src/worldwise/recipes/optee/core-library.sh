@@ -44,10 +44,11 @@ flags_of=$mbedtls_commands/.bignum.o.cmd
 if [[ $ADAPTER == libtomcrypt ]]; then
 	commands=$(find out -type d -name libtomcrypt)
 	flags_of=$commands/src/pk/ecc/.ecc_sign_hash.o.cmd
-	# All that the core compiled of these parts; the linker keeps what the adapter calls.
+	# All that the core compiled of these parts, which take seconds, and of the others what the adapter calls.
+	misc='src/misc/ zeromem|src/misc/crypt/ crypt_(hash_descriptor|prng_.*|register_(hash|prng))'
 	(cd "$commands" && find . -name '.*.o.cmd') | LC_ALL=C sort |
 		sed -E 's,^\./,,; s,(^|/)\.([^/]*)\.o\.cmd$,\1 \2,; s,^ ,./ ,' |
-		grep -E '^(\./ (mpi_desc|sha256_accel)|src/(pk/ecc|pk/asn1|pk/rsa|math|hashes/sha2|misc)/.*)$' > core-sources
+		grep -E '^(\./ (mpi_desc|sha256_accel)|src/(pk/(ecc|asn1|rsa)|math)/.*|src/hashes/sha2/ sha256|'"$misc"')$' > core-sources
 	while read -r folder name; do
 		compile "$libtomcrypt/${folder#./}$name.c" "$commands/$folder.$name.o.cmd"
 	done < core-sources
