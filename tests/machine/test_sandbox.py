@@ -30,7 +30,7 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox import identity
 from worldwise.lab.sandbox.identity import confinement, confinement_of
-from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
+from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of, wait_for_removal
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries import own
 from worldwise.machine.elf import address_name
@@ -195,6 +195,7 @@ def test_a_build_leaves_files_and_nothing_else(what: str, build: Callable[[str],
         build(script)
     assert says in caught.value.message
     assert not [path for path in (tmp_path / "cache/images").glob("a-*") if path.suffix != ".log"]
+    wait_for_removal()
     assert [path.name for path in (tmp_path / "cache/scratch").iterdir()] == [".lock"]
 
 
@@ -315,8 +316,9 @@ def test_a_folder_may_be_lent_to_two(tmp_path: Path) -> None:
 def test_what_a_killed_tool_left_is_removed(lab: Lab, tmp_path: Path) -> None:
     del lab
     (tmp_path / "scratch/old/run").mkdir(parents=True)
-    with scratch(tmp_path) as one, scratch(tmp_path) as other:
+    with scratch(tmp_path) as one, scratch(tmp_path, wait=False) as other:
         assert sorted(path.name for path in (tmp_path / "scratch").iterdir()) == sorted([".lock", one.name, other.name])
+    wait_for_removal()
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == [".lock"]
 
 

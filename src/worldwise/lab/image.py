@@ -297,7 +297,7 @@ class ImageStore:
         self.notify(Begun(f"building {recipe.name}", "build", recipe.name))
         require_space(self.directory, 500_000_000, f"building {recipe.name}")
         what = f"the build of {recipe.name}"
-        with scratch(self.lab.cache) as work:
+        with scratch(self.lab.cache, wait=False) as work:
             inputs = [*needs, *self._inputs(recipe, work / "in")]
             out, build = work / "out", work / "build"
             out.mkdir()

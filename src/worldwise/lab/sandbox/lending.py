@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,9 @@ _LENT: Counter[Path] = Counter()
 _OWNERS: dict[Path, "_Owners"] = {}
 
 _LENDING = threading.Lock()
+
+# Removes what nobody waits for; Python waits for it when the tool ends.
+_REMOVING = ThreadPoolExecutor(1, "removing")
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,11 @@ def _below(folder: Path) -> Iterator[tuple[os.stat_result, str, int]]:
 
 
 @contextlib.contextmanager
-def scratch(cache: Path) -> Iterator[Path]:
-    """A new folder in the cache that only one sandbox sees; gone on exit. What a killed tool left is removed first."""
+def scratch(cache: Path, wait: bool = True) -> Iterator[Path]:
+    """A new folder in the cache that only one sandbox sees; gone on exit. What a killed tool left is removed first.
+
+    Without `wait` it is removed beside what the caller does next: thousands of files take seconds.
+    """
     base = cache / "scratch"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(base / ".lock"):
@@ -132,8 +139,24 @@ def scratch(cache: Path) -> Iterator[Path]:
     try:
         yield path
     finally:
-        _discard(path)
-        os.close(held)
+        if wait:
+            _end(path, held)
+        else:
+            try:
+                _REMOVING.submit(_end, path, held)
+            except RuntimeError:
+                # The tool is ending: nothing begins any more.
+                _end(path, held)
+
+
+def wait_for_removal() -> None:
+    """Return when all that nobody waited for is removed."""
+    _REMOVING.submit(int).result()
+
+
+def _end(path: Path, held: int) -> None:
+    _discard(path)
+    os.close(held)
 
 
 def _sweep(base: Path) -> None:
