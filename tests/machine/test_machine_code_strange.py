@@ -21,6 +21,7 @@ from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
 from worldwise.run.code.counting import Counter, calls_of, write_records
+from worldwise.run.code.executing import execute
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.targets.own_code import machine_of
@@ -60,6 +61,41 @@ int main(int argc, char **argv)
 	}
 }
 """
+TALKS = """
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static struct sockaddr_in place;
+__attribute__((noinline)) int talk(int back)
+{
+	char said[5] = "ping";
+	int one = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(one, (struct sockaddr *)&place, sizeof(place)) || write(one, said, 4) != 4)
+		return 1;
+	return read(one, said, 4) != 4 || memcmp(said, "pong", 4) || close(one) || back;
+}
+int main(void)
+{
+	int one = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+	setsockopt(one, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	place.sin_family = AF_INET;
+	place.sin_port = htons(7777);
+	place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(one, (struct sockaddr *)&place, sizeof(place)) || listen(one, 1))
+		return 9;
+	if (!fork()) {
+		char said[4];
+		int other = accept(one, 0, 0);
+		return read(other, said, 4) != 4 || write(other, "pong", 4) != 4;
+	}
+	if (talk(0))
+		return 1;
+	wait(0);
+	return 0;
+}
+"""
 NEVER_ENDS = 'int main(void) { for (;;) __asm__ volatile(""); }\n'
 WRITES = """
 #include <stdio.h>
@@ -94,6 +130,22 @@ def test_what_another_process_executes_is_in_the_region(lab: Lab, images: ImageS
     ready = prepare(Wanted(program, (), ("work", "parent"), 2), images, Emulator(lab, note), note)
     assert {name: len(counts(ready, name)) for name in ready.code.manifest.regions} == {"work": 2, "parent": 2}
     assert counts(ready, "parent")[1] > 50 * counts(ready, "work")[1]
+
+
+@pytest.mark.parametrize("architecture", ["aarch64-linux-gnu", "arm-linux-gnueabihf"])
+def test_a_program_that_needs_a_network_has_a_loopback_interface(
+    lab: Lab, images: ImageStore, tmp_path: Path, architecture: str
+) -> None:
+    """And no other: without being asked for there is none, so that nothing of it is in a count."""
+    program = own_codes.compiled(lab, tmp_path / "made", "talks", TALKS, compiler=f"{architecture}-gcc")
+    executed = execute(Wanted(program, loopback=True), images, Emulator(lab, note))
+    assert executed.status == 0
+    assert execute(Wanted(program), images, Emulator(lab, note)).status == 1
+    if architecture == "aarch64-linux-gnu":
+        ready = prepare(Wanted(program, (), ("talk",), 3, loopback=True), images, Emulator(lab, note), note)
+        assert ready.code.manifest.loopback
+        first, *warm = counts(ready, "talk")
+        assert 2_000 < min(warm) <= max(warm) < 2 * first
 
 
 def test_the_handler_of_a_signal_is_in_the_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

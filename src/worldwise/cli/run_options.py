@@ -23,7 +23,7 @@ RARE = {
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
         *("ta", "client", "program", "firmware", "pqm4", "regions", "log_level", "machine", "until", "instructions"),
-        *("thread", "repeat", "packages", "libraries", "files", "input_file", "name", "stack_file"),
+        *("thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name", "stack_file"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }

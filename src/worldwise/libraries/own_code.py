@@ -102,6 +102,7 @@ class CodeManifest(_Part):
         name: its name in cases.
         kind: what it is.
         architecture: of a program.
+        loopback: its machine has a loopback interface; else it has no network.
         command: the program and its arguments.
         lives: how often it is started.
         entry: where it begins in user space.
@@ -117,6 +118,7 @@ class CodeManifest(_Part):
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
     kind: Literal["program", "ta", "firmware"]
     architecture: Literal["armv8", "armv7"] = "armv8"
+    loopback: bool = False
     command: Annotated[list[str], Field(min_length=1)]
     lives: Annotated[int, Field(ge=2, le=1000)]
     entry: _Address

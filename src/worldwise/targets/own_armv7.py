@@ -72,14 +72,15 @@ def target() -> "PlainTarget":
     return PlainTarget("own-armv7", ARCHITECTURE)
 
 
-def launcher() -> Recipe:
-    """The program that starts own code and reads the counter around its life."""
+def launcher(loopback: bool = False) -> Recipe:
+    """The program that starts own code and reads the counter around its life: see own_code.launcher."""
     return Recipe(
-        name="own-launcher-armv7",
+        name="own-launcher-armv7" + "-loopback" * loopback,
         script="own-launcher.sh",
         outputs=("launch", "crash"),
         trees=guest_trees("bench", "linux", "own"),
-        settings={"PREFIX": _A9.prefix, "FLAGS": " ".join(FLAGS), "ADDRESS": f"{LAUNCHER_ADDRESS:#x}"},
+        settings={"PREFIX": _A9.prefix, "FLAGS": " ".join(FLAGS), "ADDRESS": f"{LAUNCHER_ADDRESS:#x}"}
+        | ({"DEFINES": "-DLOOPBACK"} if loopback else {}),
     )
 
 

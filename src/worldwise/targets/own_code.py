@@ -40,13 +40,14 @@ TA_ELF, TA_UUID = "ta.elf", "ta.uuid"
 _LEVEL, _BASE = "O2", "hello"
 
 
-def launcher() -> Recipe:
-    """The program that starts own code and reads the counter around its life."""
+def launcher(loopback: bool = False) -> Recipe:
+    """The program that starts own code and reads the counter around its life; with `loopback` it has that network."""
     return Recipe(
-        name="own-launcher",
+        name="own-launcher" + "-loopback" * loopback,
         script="own-launcher.sh",
         outputs=(_LAUNCHER, _CRASH),
         trees=guest_trees("bench", "linux", "own"),
+        settings={"DEFINES": "-DLOOPBACK"} if loopback else {},
     )
 
 
@@ -164,9 +165,9 @@ def tee_base(images: ImageStore) -> Machine:
     )
 
 
-def tee_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
+def tee_machine(images: ImageStore, folder: Path, name: str, order: str, loopback: bool = False) -> Machine:
     """The machine with OP-TEE, for own code in a folder with one of its orders."""
-    base, started = tee_base(images), images.get(launcher())
+    base, started = tee_base(images), images.get(launcher(loopback))
     own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
     brought = {name: file_sha256(path) for name, path in own.items()} | {PROGRAM: started.files[_LAUNCHER]}
     uuid = (folder / TA_UUID).read_text(encoding="ascii")
@@ -218,12 +219,18 @@ def firmware_machine(folder: Path, name: str, machine: str, as_it_is: bool = Fal
 
 
 def machine_of(
-    images: ImageStore, kind: str, folder: Path, name: str, order: str, architecture: str = ARMV8
+    images: ImageStore,
+    kind: str,
+    folder: Path,
+    name: str,
+    order: str,
+    architecture: str = ARMV8,
+    loopback: bool = False,
 ) -> Machine:
-    """The machine of a kind of own code."""
+    """The machine of a kind of own code; `loopback` is its network, it has none otherwise."""
     if kind == TA:
-        return tee_machine(images, folder, name, order)
-    return program_machine(images, folder, name, order, architecture)
+        return tee_machine(images, folder, name, order, loopback)
+    return program_machine(images, folder, name, order, architecture, loopback)
 
 
 def telling(machine: Machine) -> Machine:
@@ -238,7 +245,7 @@ def telling(machine: Machine) -> Machine:
 
 def is_armv7(machine: Machine) -> bool:
     """Whether a machine of own code is one of 32 bits."""
-    return own_armv7.launcher().name in machine.images
+    return any(own_armv7.launcher(loopback).name in machine.images for loopback in (False, True))
 
 
 def linux_of(machine: Machine) -> "PlainTarget":
@@ -248,13 +255,20 @@ def linux_of(machine: Machine) -> "PlainTarget":
     return own_armv7.target() if is_armv7(machine) else PLAIN[LINUX]
 
 
-def program_machine(images: ImageStore, folder: Path, name: str, order: str, architecture_name: str = ARMV8) -> Machine:
+def program_machine(
+    images: ImageStore,
+    folder: Path,
+    name: str,
+    order: str,
+    architecture_name: str = ARMV8,
+    loopback: bool = False,
+) -> Machine:
     """The machine for own code in a folder, with one of its orders."""
     if architecture_name == ARMV7:
-        core, started_by = own_armv7.CORE, own_armv7.launcher()
+        core, started_by = own_armv7.CORE, own_armv7.launcher(loopback)
         architecture: Architecture = own_armv7.ARCHITECTURE
     else:
-        core, started_by = PLAIN_TARGETS[LINUX], launcher()
+        core, started_by = PLAIN_TARGETS[LINUX], launcher(loopback)
         architecture = ARCHITECTURES[LINUX]
     kernel, initramfs, started = used = images.get_all([architecture.kernel(), architecture.initramfs(), started_by])
     there = {"Image": (kernel, "Image"), "initramfs.cpio": (initramfs, "initramfs.cpio"), PROGRAM: (started, _LAUNCHER)}
@@ -285,7 +299,8 @@ class OwnTarget:
         code = own_code.find(case.implementation)
         if code.manifest.kind == FIRMWARE:
             return firmware_machine(code.folder, code.name, code.manifest.command[1])
-        return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT, code.manifest.architecture)
+        said = code.manifest
+        return machine_of(images, said.kind, code.folder, code.name, COUNT, said.architecture, said.loopback)
 
     def program(self, _case: "Case") -> Sequence[str]:
         """What starts the code: its order is a file."""

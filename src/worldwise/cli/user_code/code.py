@@ -83,6 +83,7 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
         own.input_file,
         own.name or "",
         own.thread or "",
+        loopback=own.net is not None,
     )
     return _measure(lambda *tools: _program(wanted, own, call.fresh, *tools), call, shown)
 

@@ -55,6 +55,7 @@ _RECENT = 600
     metavar="NAME",
     help="Give it a lab package's libraries; can be given again.",
 )
+@click.option("--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface.")
 @click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
 @click.option(
     "--silence",
@@ -73,14 +74,14 @@ def exec_command(
     files: tuple[Path, ...],
     libraries: tuple[Path, ...],
     packages: tuple[str, ...],
+    net: str | None,
     machine: str | None,
     silence: int,
 ) -> int:
     """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine, count it, and end as it ended.
 
-    Standard input, output and error are the program's; a signal is 128 and its number, as shells say it. Firmware
-    has its first UART and semihosting as standard output, and ends by semihosting. What was counted is added to a
-    file, and told in one line on standard error.
+    Standard input, output and error are the program's; a signal is 128 and its number. Firmware has its first UART and
+    semihosting as standard output, and ends by semihosting. Its count is added to a file, and told in one line.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
@@ -98,6 +99,8 @@ def exec_command(
 
     if machine and (libraries or packages):
         raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")
+    if machine and net:
+        raise click.UsageError("firmware has no network: --net is for a program of Linux")
     # A suite of tests starts it again and again.
     lab = open_lab()
     lab.recent = Recent(lab.cache, _RECENT)
@@ -110,7 +113,7 @@ def exec_command(
             done = execute_firmware(program, machine, arguments, files, images, emulator)
         else:
             standard = None if no_input else _input(Path(temporary) / "input")
-            wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, application=None)
+            wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, loopback=net is not None)
             done = execute(wanted, images, emulator)
     lab.recent.save()
     sys.stdout.flush()

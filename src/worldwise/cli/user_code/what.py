@@ -37,7 +37,7 @@ class Kind:
 
 
 # Of own code. `suite` and `arguments` are the program's arguments.
-_OWN = ("regions", "thread", "repeat", "packages", "libraries", "files", "input_file", "name")
+_OWN = ("regions", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name")
 SUITE = Kind("a suite")
 PROGRAM = Kind(
     "a program of your own",
@@ -154,6 +154,7 @@ class Typed:
     libraries: tuple[Path, ...]
     files: tuple[Path, ...]
     input_file: Path | None
+    net: str | None
     name: str | None
     arguments: tuple[str, ...]
 
@@ -246,6 +247,11 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "--file", "files", multiple=True, metavar="FILE", type=path, help="Put this file into its folder."
             ),
             click.option("--input", "input_file", metavar="FILE", type=path, help="Its standard input."),
+            click.option(
+                "--net",
+                type=click.Choice(["loopback"]),
+                help="Give its machine a loopback interface; without, it has no network.",
+            ),
             click.option("--name", metavar="NAME", help="Its name in cases: own/NAME/FUNCTION.  [default: the file's]"),
         )
     ):

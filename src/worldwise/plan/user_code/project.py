@@ -120,6 +120,7 @@ class Measure(StrictModel):
     input: _Text | None = None
     packages: Annotated[_Names, Field(default_factory=list)]
     libraries: Annotated[_Names, Field(default_factory=list)]
+    net: Literal["loopback"] | None = None
     regions: Annotated[_Names, Field(default_factory=list)]
     thread: _Text | None = None
     repeat: Annotated[int, Field(ge=2, le=100)] | None = None
@@ -186,6 +187,7 @@ _ONLY = {
     "input": ("program", "ta"),
     "packages": ("program", "ta"),
     "libraries": ("program", "ta"),
+    "net": ("program", "ta"),
     "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),

@@ -82,7 +82,7 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         architecture = architecture_of(content, wanted)
         if architecture == ARMV7:
             require_linux(content[wanted.guest_path.lstrip("/")], wanted.program)
-        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture)
+        machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture, wanted.loopback)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
         if not (left / LAUNCHED).exists() and not (left / STARTED).exists():

@@ -64,6 +64,7 @@ class Wanted:
         name: its name in cases; empty for one made of the file's.
         thread: the function that the thread begins with whose calls are measured; empty for those of all threads.
         application: the OP-TEE application that it is the client of; None for a program.
+        loopback: it finds a loopback interface; else there is no network.
     """
 
     program: Path
@@ -77,6 +78,7 @@ class Wanted:
     name: str = ""
     thread: str = ""
     application: "Application | None" = None
+    loopback: bool = False
 
     @property
     def kind(self) -> Literal["program", "ta"]:

@@ -85,7 +85,9 @@ def prepare(
         name, command = wanted.case_name, [wanted.guest_path, *wanted.arguments]
         notify(f"starting {wanted.guest_path} once, to see where it lies")
         architecture = architecture_of(content, wanted)
-        _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND, architecture), command)
+        _, mapped = find(
+            emulator, machine_of(images, wanted.kind, work, name, FIND, architecture, wanted.loopback), command
+        )
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
         thread = _thread(wanted, every, architecture)
@@ -99,7 +101,7 @@ def prepare(
         chosen |= _named(as_functions(marks, ta_file), chosen)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
-        machine = machine_of(images, wanted.kind, work, name, COUNT, architecture)
+        machine = machine_of(images, wanted.kind, work, name, COUNT, architecture, wanted.loopback)
         addresses = sorted({one.address for one in chosen.values()})
         labels = own_code.labels_of(addresses, marks)
         counted = counter.count(machine, mapped, command, entry, addresses, fresh, labels=labels)
@@ -113,6 +115,7 @@ def prepare(
             name=name,
             kind=wanted.kind,
             architecture=architecture,
+            loopback=wanted.loopback,
             command=command,
             lives=wanted.lives,
             entry=entry,

@@ -204,5 +204,6 @@ def _prepared(
         name,
         measure.thread or "",
         found,
+        measure.net is not None,
     )
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
