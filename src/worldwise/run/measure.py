@@ -5,8 +5,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
-import platform
 import tempfile
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -15,13 +13,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.base.revision import revision
 from worldwise.base.work import FAILED, REUSED, CaseEnd
+from worldwise.lab.host.facts import host_facts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
@@ -476,27 +473,6 @@ class _Session:
                     "than are built now: one run must not mix their counts",
                     "start a new run",
                 )
-
-
-def host_facts() -> dict[str, JsonValue]:
-    """Describes the host. Nothing in it may change a count; all of it may change how long measuring takes."""
-    model = ""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", "")
-    except OSError:
-        system = ""
-    return {
-        "system": system,
-        "kernel": platform.release(),
-        "machine": platform.machine(),
-        "processor": model,
-        "processors": os.cpu_count() or 0,
-        "python": platform.python_version(),
-    }
 
 
 def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
