@@ -22,8 +22,9 @@ RARE = {
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
-        *("ta", "client", "program", "firmware", "pqm4", "regions", "log_level", "machine", "until", "instructions"),
-        *("thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name", "stack_file"),
+        *("ta", "client", "program", "firmware", "pqm4", "regions", "benchmarks", "log_level", "machine", "until"),
+        *("instructions", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name"),
+        "stack_file",
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
@@ -59,7 +60,7 @@ _OPTIONS = (
         "curves",
         multiple=True,
         metavar="PATTERN",
-        help="Only curves like this: P-256 (also secp256r1, prime256v1), 'secp*'.",
+        help="Only curves like this: P-256, prime256v1, 'secp*'.",
     ),
     click.option(
         "--implementation",

@@ -85,6 +85,16 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
         own.thread or "",
         loopback=own.net is not None,
     )
+    if own.benchmarks:
+        taken = [name for name in ("ta", "regions", "thread", "name") if getattr(own, name)] + ["--"] * bool(arguments)
+        if taken:
+            raise click.UsageError(
+                f"--benchmark takes the regions, names and arguments that the program's harness has, so it does not "
+                f"accept {', '.join('--' + one.removesuffix('s') if one != '--' else 'arguments' for one in taken)}"
+            )
+        from worldwise.cli.user_code.benchmarks import measure_benchmarks
+
+        return measure_benchmarks(wanted, own.benchmarks, call, shown)
     return _measure(lambda *tools: _program(wanted, own, call.fresh, *tools), call, shown)
 
 
@@ -109,46 +119,51 @@ def _firmware(
 def _measure(
     made: Callable[[ImageStore, Emulator, Callable[[str], None]], tuple[Ready, str]], call: OwnCall, shown: Shown
 ) -> int:
-    notes = Notes()
-    lab = open_lab(notes.console)
-    lab.ensure()
-    lab.require_entry()
-    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
-    ready, words = made(ImageStore(lab, notes.note), emulator, notes.note)
-    own_code.add(ready.code)
-    click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
-    cores: Mapping[str, str] = {}
-    if call.cores:
-        from worldwise.cli.watched.predicting import asked
-
-        cores = asked(call.cores, ready.cases)
-    order = Order(
-        _suite(ready),
-        ready.cases,
-        (),
-        None,
-        None,
-        [ready.code, *call.stacks],
-        call.runs,
-        None,
-        verify=False,
-        cores=cores,
-    )
-    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
+    images, emulator = tools(call)
+    ready, words = made(images, emulator, emulator.notify)
     run = "latest" if call.latest else f"latest --runs {call.runs}"
 
     def screen(made_run: Run, how: Shown) -> int:
         return call.baselines.judge(made_run, _screen(made_run, how, ready, run, words), how.form != "table")
 
-    return measure(order, options, shown, screen)
+    return measure_codes([ready], f"Your own code: {ready.code.name}", "--program", call, shown, screen)
 
 
-def _suite(ready: Ready) -> Suite:
-    """What the run keeps as its suite: no suite of the catalogue has own code."""
-    code = ready.code
-    title = f"Your own code: {code.name}"
-    text = f"# No suite: own code, measured by `worldwise run --program`.\nformat = {FORMAT}\n"
-    return Suite("own", title, tuple(ready.cases), None, "", text)
+def tools(call: OwnCall) -> tuple[ImageStore, Emulator]:
+    """What counts own code, in the lab. Raises WorldwiseError if the lab cannot be made."""
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    return ImageStore(lab, notes.note), Emulator(lab, notes.note, silence_limit=call.silence)
+
+
+def measure_codes(
+    ready: Sequence[Ready],
+    title: str,
+    option: str,
+    call: OwnCall,
+    shown: Shown,
+    screen: Callable[[Run, Shown], int],
+) -> int:
+    """Put own code that was counted into a run and print that by `screen`. Returns the exit status.
+
+    No suite of the catalogue has own code: the run keeps a `title`, and the `option` of `run` that measures it.
+    """
+    codes = [one.code for one in ready]
+    for code in codes:
+        own_code.add(code)
+        click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
+    cases = [case for one in ready for case in one.cases]
+    cores: Mapping[str, str] = {}
+    if call.cores:
+        from worldwise.cli.watched.predicting import asked
+
+        cores = asked(call.cores, cases)
+    text = f"# No suite: own code, measured by `worldwise run {option}`.\nformat = {FORMAT}\n"
+    suite = Suite("own", title, tuple(cases), None, "", text)
+    order = Order(suite, cases, (), None, None, [*codes, *call.stacks], call.runs, None, verify=False, cores=cores)
+    return measure(order, Options(reuse=False, jobs=1, silence_limit=call.silence), shown, screen)
 
 
 def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:

@@ -15,17 +15,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, count_or_dash, whole
 from worldwise.cli.ending import EXIT_ERROR
 from worldwise.cli.options import writing
-from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
-from worldwise.cli.user_code.code import OwnCall
-from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import open_lab
-from worldwise.libraries import own_code
+from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find, published
-from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import FORMAT, Suite
 from worldwise.predict.bounds import Estimate
 from worldwise.read import lens
 from worldwise.read.models import Reading
@@ -33,7 +26,6 @@ from worldwise.report.first import narrowed
 from worldwise.report.predicted import lines_of
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
-from worldwise.run.options import Options
 from worldwise.run.rundir import Run
 
 # As pqm4's tables call a kind, and its three functions.
@@ -59,38 +51,18 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
             f"--pqm4 {folder}: has {len(schemes)} implementations. Allowed: up to {_MOST_SCHEMES}.",
             "name some: --variant 'ml-kem-*'",
         )
-    notes = Notes()
-    lab = open_lab(notes.console)
-    lab.ensure()
-    lab.require_entry()
-    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
-    found, refused = measure_schemes(
-        schemes, machine, runs, ImageStore(lab, notes.note), emulator, notes.note, call.fresh
-    )
+    images, emulator = tools(call)
+    found, refused = measure_schemes(schemes, machine, runs, images, emulator, emulator.notify, call.fresh)
     if not found:
         raise WorldwiseError(
             f"--pqm4 {folder}: none of {len(refused)} implementations could be measured.",
             "the first line below says what is wrong with the first",
             "\n".join(f"{one.scheme.title}: {one.why}" for one in refused[:_MOST_ROWS]),
         )
-    codes = [one.ready.code for one in found]
-    for code in codes:
-        own_code.add(code)
-        click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
-    cases = [case for one in found for case in one.ready.cases]
-    cores: Mapping[str, str] = {}
-    if call.cores:
-        from worldwise.cli.watched.predicting import asked
-
-        cores = asked(call.cores, cases)
     title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"
-    text = f"# No suite: schemes of a folder, measured by `worldwise run --pqm4`.\nformat = {FORMAT}\n"
-    suite = Suite("own", title, tuple(cases), None, "", text)
-    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False, cores=cores)
-    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
 
     def screen(run: Run, how: Shown) -> int:
-        predicted = _predicted(lens.read_run(run)) if cores else {}
+        predicted = _predicted(lens.read_run(run)) if call.cores else {}
         if how.form == "csv" and how.output:
             with writing(how.output):
                 how.output.write_text(as_csv(found, _of_one_core(predicted)), encoding="utf-8")
@@ -102,7 +74,7 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
             _screen(found, refused, machine, predicted, outgoing.console())
         return EXIT_ERROR if refused or run.state == "failed" else 0
 
-    return measure(order, options, shown, screen)
+    return measure_codes([one.ready for one in found], title, "--pqm4", call, shown, screen)
 
 
 def _predicted(reading: Reading) -> Predicted:

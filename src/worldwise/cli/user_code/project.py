@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from worldwise.base import outgoing
@@ -14,17 +13,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
-from worldwise.cli.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
-from worldwise.cli.user_code.code import OwnCall
+from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
 from worldwise.cli.watched.marking import Marks, write_sarif
-from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import open_lab
-from worldwise.libraries import own_code
-from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import FORMAT, Suite
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import gated
@@ -32,7 +24,6 @@ from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.counting import calls_for_records
 from worldwise.run.code.limits import Verdict, verdicts
 from worldwise.run.code.project import Made, Opened, open_project, prepare_project
-from worldwise.run.options import Options
 from worldwise.run.rundir import Run
 
 _MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
@@ -42,27 +33,9 @@ def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
     """Measure what a folder's worldwise.toml asks for. Returns the exit status. Raises WorldwiseError."""
     opened = open_project(folder)
     baselines = _baselines(opened, call.baselines)
-    notes = Notes()
-    lab = open_lab(notes.console)
-    lab.ensure()
-    lab.require_entry()
-    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
-    made = prepare_project(opened, ImageStore(lab, notes.note), emulator, notes.note, call.fresh)
-    codes = [one.ready.code for one in made]
-    for code in codes:
-        own_code.add(code)
-        click.get_current_context().call_on_close(lambda name=code.name: own_code.remove(name))
-    cases = [case for one in made for case in one.ready.cases]
-    cores: Mapping[str, str] = {}
-    if call.cores:
-        from worldwise.cli.watched.predicting import asked
-
-        cores = asked(call.cores, cases)
+    images, emulator = tools(call)
+    made = prepare_project(opened, images, emulator, emulator.notify, call.fresh)
     title = f"Your repository: {opened.folder.resolve().name}"
-    text = f"# No suite: what a worldwise.toml asks for, measured by `worldwise run FOLDER`.\nformat = {FORMAT}\n"
-    suite = Suite("own", title, tuple(cases), None, "", text)
-    order = Order(suite, cases, (), None, None, codes, call.runs, None, verify=False, cores=cores)
-    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
     name = "latest" if call.latest else f"latest --runs {call.runs}"
 
     def screen(run: Run, how: Shown) -> int:
@@ -73,7 +46,7 @@ def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
         console = outgoing.console(stderr=aside)
         return worst(status, _screen(run, opened, made, baselines, name, console))
 
-    return measure(order, options, shown, screen)
+    return measure_codes([one.ready for one in made], title, "FOLDER", call, shown, screen)
 
 
 def _baselines(opened: Opened, typed: Baselines) -> Baselines:

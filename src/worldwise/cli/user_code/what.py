@@ -37,7 +37,7 @@ class Kind:
 
 
 # Of own code. `suite` and `arguments` are the program's arguments.
-_OWN = ("regions", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name")
+_OWN = ("regions", "benchmarks", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name")
 SUITE = Kind("a suite")
 PROGRAM = Kind(
     "a program of your own",
@@ -148,6 +148,7 @@ class Typed:
     until: str | None
     instructions: int | None
     regions: tuple[str, ...]
+    benchmarks: tuple[str, ...]
     thread: str | None
     repeat: int
     packages: tuple[str, ...]
@@ -226,6 +227,14 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 metavar="FUNCTION",
                 help="The calls of this function of it or of the TA, or of all like 'EVP_DigestSign*'; without, "
                 "the whole program, or every TEEC call.",
+            ),
+            click.option(
+                "--benchmark",
+                "benchmarks",
+                multiple=True,
+                metavar="PATTERN",
+                help="One iteration of each benchmark like this of the program's harness (criterion, Google Benchmark, "
+                "Catch2), by its name; '*' for all.",
             ),
             click.option(
                 "--thread", metavar="FUNCTION", help="The calls of one thread alone: the one that begins with FUNCTION."

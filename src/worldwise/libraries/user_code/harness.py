@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Harnesses of benchmarks, known by their symbols: which command counts one iteration, without their statistics.
+"""Harnesses of benchmarks, known by their symbols: how they list their benchmarks, and how one runs once.
 
 A harness measures a closure for seconds, to be sure of a mean. Here one iteration is enough: it has a count. But a
-closure that the compiler has put into the harness has no symbol, so the command names the function that calls it.
+closure that the compiler has put into the harness has no symbol, so the region is the function that calls it.
 """
 
 import re
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.libraries.own_code import case_name
 
 _MOST_PROGRAM = 512 * 2**20
-# A benchmark's name where none was typed.
-_PLACEHOLDER = "NAME"
-# A function of a program that takes Google Benchmark's state, as its symbol has it, by its length and its name.
-_TAKES_STATE = re.compile(rb"\0_ZL?(\d{1,3})([A-Za-z_]\w{0,199})RN9benchmark5StateE(?=\0)")
+# A line that lists a benchmark of criterion.
+_LISTED = re.compile(r"(.+): benchmark")
+# What means something in regular expressions, of Rust's crate and of POSIX.
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
+# What means something in a specification of Catch2's tests.
+_SPECIAL_TO_CATCH2 = re.compile(r'[\\,\[\]"*~]')
 
 
 @dataclass(frozen=True)
@@ -29,53 +30,70 @@ class Harness:
         name: as its users call it.
         symbol: what a symbol of a program with its benchmarks has in it.
         once: arguments with which it already does as little as it can: there is nothing to say then.
-        words: from the program's content and arguments, the case's name, the region, and the arguments that count.
+        listing: the arguments with which it lists its benchmarks.
+        listed: a benchmark's name, of a line of that list; empty for another line.
+        region: the function whose call is one iteration, of a benchmark's name.
+        words: the arguments with which it runs one benchmark, as seldom as it can.
         more: what a reader of the table must know, if anything.
     """
 
     name: str
     symbol: bytes
     once: tuple[str, ...]
-    words: Callable[[bytes, Sequence[str]], tuple[str, str, Sequence[str]]]
+    listing: tuple[str, ...]
+    listed: Callable[[str], str]
+    region: Callable[[str], str]
+    words: Callable[[str], Sequence[str]]
     more: str = ""
 
-
-def _criterion(_: bytes, arguments: Sequence[str]) -> tuple[str, str, Sequence[str]]:
-    # Its filter is the one word that is no option; cargo itself adds --bench.
-    wanted = next((one for one in arguments if not one.startswith("-")), _PLACEHOLDER)
-    return wanted, "criterion::bencher::*", ("--bench", "--test", wanted)
+    def names(self, text: str) -> list[str]:
+        """The benchmarks that a list names, in its order."""
+        return list(dict.fromkeys(filter(None, (self.listed(line) for line in text.splitlines()))))
 
 
-def _google(content: bytes, _: Sequence[str]) -> tuple[str, str, Sequence[str]]:
-    names = sorted(
-        name[: int(size)].decode("ascii")
-        for size, name in _TAKES_STATE.findall(content)
-        if len(name) == int(size) and name.isascii()
-    )
-    name = names[0] if names else _PLACEHOLDER
-    # One with arguments is called NAME/8.
-    return name, name, (f"--benchmark_filter=^{name}(/|$)", "--benchmark_min_time=1x")
+def _exactly(name: str) -> str:
+    return f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], name)}$"
 
 
-def _catch2(_: bytes, arguments: Sequence[str]) -> tuple[str, str, Sequence[str]]:
-    wanted = next((one for one in arguments if not one.startswith("-")), _PLACEHOLDER)
-    least = ("--benchmark-samples", "1", "--benchmark-warmup-time", "0", "--benchmark-no-analysis")
-    return wanted, "Catch::Benchmark::*::call", (wanted, *least)
+def _listed_by_criterion(line: str) -> str:
+    found = _LISTED.fullmatch(line)
+    return found[1] if found else ""
 
 
 HARNESSES = (
-    Harness("criterion", b"9criterion7bencher", ("--test", "--list"), _criterion),
+    Harness(
+        "criterion",
+        b"9criterion7bencher",
+        ("--test", "--list"),
+        ("--bench", "--list"),
+        _listed_by_criterion,
+        lambda _: "criterion::bencher::*",
+        # --test calls each closure once.
+        lambda name: ("--bench", "--test", _exactly(name)),
+        "the closure and what Bencher::iter does around it",
+    ),
     Harness(
         "Google Benchmark",
         b"9benchmark22RunSpecifiedBenchmarks",
         ("--benchmark_min_time=1x", "--benchmark_list_tests"),
-        _google,
+        ("--benchmark_list_tests",),
+        str.strip,
+        # One with arguments is called NAME/8.
+        lambda name: name.partition("/")[0],
+        lambda name: (f"--benchmark_filter={_exactly(name)}", "--benchmark_min_time=1x"),
+        "the benchmark's function, with what it does before its loop",
     ),
     Harness(
         "Catch2",
         b"5Catch9Benchmark6Detail17BenchmarkFunction5model",
         ("--benchmark-samples", "--skip-benchmarks"),
-        _catch2,
+        ("*", "--list-tests", "--verbosity", "quiet"),
+        str.strip,
+        lambda _: "Catch::Benchmark::*::call",
+        lambda name: (
+            _SPECIAL_TO_CATCH2.sub(lambda found: chr(92) + found[0], name),
+            *("--benchmark-samples", "1", "--benchmark-warmup-time", "0", "--benchmark-no-analysis"),
+        ),
         "the first call of a start is one iteration",
     ),
 )
@@ -86,22 +104,23 @@ def recognised(content: bytes) -> Harness | None:
     return next((one for one in HARNESSES if one.symbol in content), None)
 
 
+def harness_of(program: Path) -> Harness | None:
+    """The harness of a program's file; None for none, and for a file that cannot be read."""
+    try:
+        return recognised(files.read_bytes(program, _MOST_PROGRAM))
+    except OSError:
+        return None
+
+
 def harness_line(program: Path, arguments: Sequence[str]) -> str:
     """The harness of a program and the command that counts one iteration, on one line; empty if there is none.
 
-    `arguments` are those that it was started with: a benchmark that they choose is the one of the command.
+    `arguments` are those that it was started with: benchmarks that they choose are those of the command.
     """
-    try:
-        content = files.read_bytes(program, _MOST_PROGRAM)
-    except OSError:
-        return ""
-    found = recognised(content)
+    found = harness_of(program)
     if found is None or any(word.startswith(found.once) for word in arguments):
         return ""
-    name, region, words = found.words(content, arguments)
-    called = name if name == _PLACEHOLDER else case_name(name)
-    command = ["worldwise", "run", "--program", str(program), "--name", called, "--region", region, "--", *words]
-    more = f" ({found.more})" * bool(found.more)
-    return (
-        f"{program.name} has benchmarks of {found.name}. One iteration{more}: {files.quoted(shlex.join(command), 2000)}"
-    )
+    # Its filter is the one word that is no option.
+    wanted = next((one for one in arguments if not one.startswith("-")), "*")
+    command = shlex.join(["worldwise", "run", "--program", str(program), "--benchmark", wanted])
+    return f"{program.name} has benchmarks of {found.name}. One iteration of each: {files.quoted(command, 2000)}"

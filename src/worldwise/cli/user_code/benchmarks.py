@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise run --program BENCH --benchmark PATTERN`: one iteration of each benchmark that a harness lists."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from worldwise.base import files, outgoing
+from worldwise.base.choices import choice_error
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.ending import EXIT_ERROR
+from worldwise.cli.report import Wanted as Shown
+from worldwise.cli.report import show
+from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
+from worldwise.lab.image import ImageStore
+from worldwise.libraries.own_code import case_name
+from worldwise.libraries.user_code.harness import HARNESSES, Harness, harness_of
+from worldwise.machine.emulator import Emulator
+from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.counting import calls_for_records
+from worldwise.run.code.executing import execute
+from worldwise.run.code.order import Wanted
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.rundir import Run
+
+_MOST_BENCHMARKS, _MOST_LINES, _MOST_REASONS = 100, 10_000, 12
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark that was counted: its name in the harness, and the code that runs it once."""
+
+    name: str
+    ready: Ready
+
+
+def measure_benchmarks(wanted: Wanted, patterns: Sequence[str], call: OwnCall, shown: Shown) -> int:
+    """Count an iteration of each benchmark like one of the patterns. Returns the exit status.
+
+    Raises WorldwiseError for a program without a harness that is known, or if none of its benchmarks can be counted.
+    """
+    harness = harness_of(wanted.program)
+    if harness is None:
+        known = ", ".join(one.name for one in HARNESSES)
+        raise WorldwiseError(
+            f"--program {wanted.program} has no benchmarks that worldwise knows.",
+            f"it knows {known} by the symbols of a program that is not stripped; others: --region FUNCTION",
+        )
+    images, emulator = tools(call)
+    listed = _listed(wanted, harness, images, emulator)
+    chosen = [name for name in listed if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    if not chosen:
+        raise choice_error("--benchmark", patterns[0], listed)
+    if len(chosen) > _MOST_BENCHMARKS:
+        raise WorldwiseError(
+            f"--benchmark {' '.join(patterns)}: {len(chosen):,} benchmarks have such names. Allowed: up to "
+            f"{_MOST_BENCHMARKS}.",
+            "a longer pattern has fewer",
+        )
+    found: list[Benchmark] = []
+    refused: dict[str, WorldwiseError] = {}
+    for name, called in zip(chosen, _case_names(chosen), strict=True):
+        one = replace(wanted, arguments=tuple(harness.words(name)), regions=(harness.region(name),), name=called)
+        try:
+            found.append(Benchmark(name, prepare(one, images, emulator, emulator.notify, call.fresh)))
+        except WorldwiseError as error:
+            refused[name] = error
+    if not found:
+        name, first = next(iter(refused.items()))
+        raise WorldwiseError(f"{files.quoted(name)}: {first.message}", first.hint, first.details)
+    title = f"Benchmarks of {wanted.program.name}, by {harness.name}"
+
+    def screen(run: Run, how: Shown) -> int:
+        status = EXIT_ERROR if refused or run.state == "failed" else 0
+        if how.form != "table" or how.full or how.output:
+            return max(show(run, how), status)
+        _print(harness, title, found, refused)
+        return status
+
+    return measure_codes([one.ready for one in found], title, "--program", call, shown, screen)
+
+
+def _listed(wanted: Wanted, harness: Harness, images: ImageStore, emulator: Emulator) -> list[str]:
+    """The benchmarks that the program lists."""
+    done = execute(replace(wanted, arguments=harness.listing), images, emulator)
+    text = done.output.decode("utf-8", "replace")
+    names = harness.names("\n".join(text.splitlines()[:_MOST_LINES]))
+    if done.status or not names:
+        said = (done.errors + done.output).decode("utf-8", "replace")
+        raise WorldwiseError(
+            f"{wanted.program.name} {shlex.join(harness.listing)} lists no benchmark of {harness.name}: "
+            f"exit status {done.status}.",
+            "run it by itself: worldwise exec -- PROGRAM",
+            files.quoted(said, 2000),
+        )
+    return names
+
+
+def _case_names(names: Sequence[str]) -> list[str]:
+    """Names for cases, each another: two benchmarks can differ by signs alone."""
+    found: list[str] = []
+    for name in names:
+        called = case_name(name)
+        same = sum(other == called or other.startswith(f"{called}-again-") for other in found)
+        found.append(f"{called}-again-{same}" if same else called)
+    return found
+
+
+def _print(harness: Harness, title: str, found: Sequence[Benchmark], refused: dict[str, WorldwiseError]) -> None:
+    console = outgoing.console()
+    rows = []
+    for one in found:
+        code = one.ready.code
+        for of in code.manifest.regions.values():
+            counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
+            later = sorted(counts[1:])
+            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2
+            rows.append([files.quoted(one.name), str(len(counts)), *map(whole, (counts[0], middle, max(counts)))])
+    headers = ["benchmark", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"]
+    notes = [f"One iteration: {harness.more}. The first of each is that of the first start."]
+    print_section(Section(title, Table(headers, rows, 1), notes), console)
+    for name, why in [*refused.items()][:_MOST_REASONS]:
+        print_prose(console, f"Not counted: {files.quoted(name)}: {why.message}")
+    if len(refused) > _MOST_REASONS:
+        print_prose(console, f"{len(refused) - _MOST_REASONS} more could not be counted.")
+    console.print()
+    case = found[0].ready.cases[0]
+    console.print(f"worldwise explain latest --case '{case.id}'", soft_wrap=True, markup=False)
