@@ -14,8 +14,9 @@ from pathlib import Path
 
 from recomputed import Checker, Table
 from suite_readings import suite_reading
-from worldwise.base import outgoing, paths
-from worldwise.base.counted import CYCLES
+from worldwise.base import paths
+from worldwise.base.counter_units import CYCLES
+from worldwise.base.output import safe_text
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.spec import OWN
 from worldwise.read.lens import read_run
@@ -120,7 +121,7 @@ def times_of(name: str) -> Times | None:
 def screen(reading: Reading, times: Times | None = None) -> str:
     """What `worldwise run` ends with."""
     file = io.StringIO()
-    render_answer(reading, outgoing.console(file=file, width=SCREEN_COLUMNS), COMMAND, times)
+    render_answer(reading, safe_text.console(file=file, width=SCREEN_COLUMNS), COMMAND, times)
     return file.getvalue()
 
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
-from worldwise.base import archives, files, paths, toml_model
+from worldwise.base import archives, files, paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml import model
 from worldwise.lab import bundle, objects, shared
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
@@ -89,12 +90,12 @@ CASES: Mapping[str, Case] = {
 
 def read_suite(data: bytes) -> None:
     """A suite's file."""
-    suite.parse_suite(toml_model.decode(data, "suite fuzz.toml"), "fuzz.toml")
+    suite.parse_suite(model.decode(data, "suite fuzz.toml"), "fuzz.toml")
 
 
 def read_project(data: bytes) -> None:
     """A worldwise.toml, and what limits say."""
-    found = toml_model.parse(Project, toml_model.decode(data, "project fuzz.toml"), "fuzz.toml")
+    found = model.parse(Project, model.decode(data, "project fuzz.toml"), "fuzz.toml")
     for measure in found.measure.values():
         for limit in measure.limit.values():
             assert limit.allowed >= 0
@@ -103,16 +104,16 @@ def read_project(data: bytes) -> None:
 
 def read_baseline(data: bytes) -> None:
     """A baseline, which is written again as it was read."""
-    found = toml_model.parse(Baseline, toml_model.decode(data, "baseline fuzz.toml"), "fuzz.toml")
-    again = toml_model.parse(Baseline, baseline.text_of(found, "--baseline fuzz"), "again.toml")
+    found = model.parse(Baseline, model.decode(data, "baseline fuzz.toml"), "fuzz.toml")
+    again = model.parse(Baseline, baseline.text_of(found, "--baseline fuzz"), "again.toml")
     assert again == found
 
 
 def read_implementation(data: bytes) -> None:
     """An implementation.toml, and what it names looked for in a folder."""
     path = Path(MANIFEST)
-    text = toml_model.decode(data, f"implementation {path}")
-    manifest = toml_model.parse(Manifest, text, path)
+    text = model.decode(data, f"implementation {path}")
+    manifest = model.parse(Manifest, text, path)
     library = Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY)
     check_manifest(_LIBRARY, library)
     portable_images.curve_plan(library, "secp256r1", "cortex-m4")

@@ -18,7 +18,7 @@ import pytest
 
 from gdb_board import FLASH, RAM
 from machines import LOOPBACK, listening
-from worldwise.base.counted import CYCLES, INSTRUCTIONS
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab

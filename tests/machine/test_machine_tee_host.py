@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from elftools.elf.elffile import ELFFile
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counter_units import NANOSECONDS
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab

@@ -12,7 +12,7 @@ import pytest
 from remote_run import Notes, measured, resumed
 from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import HostError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Table
 from worldwise.read.lens import read_run
 from worldwise.read.models import BudgetResult, FailedCase, Reading
@@ -26,7 +26,7 @@ def reading(whole_run: Run) -> Reading:
 def screen(reading: Reading, width: int = SCREEN_COLUMNS) -> list[str]:
     """The lines of the screen."""
     file = io.StringIO()
-    screens.render_answer(reading, outgoing.console(file=file, width=width), COMMAND)
+    screens.render_answer(reading, safe_text.console(file=file, width=width), COMMAND)
     return file.getvalue().splitlines()
 
 

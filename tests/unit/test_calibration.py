@@ -15,9 +15,9 @@ import pytest
 import board_run
 from board_reading import board_reading, board_row
 from worldwise.base import paths
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import parse
+from worldwise.base.toml.model import parse
 from worldwise.libraries.boards import Core, load_core, table_of
 from worldwise.libraries.fitting import Fittable
 from worldwise.plan.case import Case

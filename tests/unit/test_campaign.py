@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.families.faults.attempts import AFTER_RESTART, ATTEMPTS
 from worldwise.families.faults.campaign import Journal
 from worldwise.families.keycache import campaign as keycache_campaign

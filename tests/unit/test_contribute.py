@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 import board_run
 from worldwise import cli
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import load
-from worldwise.base.toml_text import toml_line
+from worldwise.base.toml.literals import toml_line
+from worldwise.base.toml.model import load
 from worldwise.read.lens import read_run
 from worldwise.run.manifests import OwnEntry
 from worldwise.run.rundir import Run, open_run

@@ -22,7 +22,7 @@ _TOOL = """
 import sys, tempfile, time
 from pathlib import Path
 from worldwise import cli
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 
 @cli.cli.command()
 def work():
@@ -31,13 +31,13 @@ def work():
             Path("began").write_text("")
             for _ in range(600):
                 time.sleep(0.1)
-                outgoing.echo("a message", err=True)
+                safe_text.echo("a message", err=True)
                 if Path("enough").exists():
                     return 0
         finally:
             for _ in range(10):
                 time.sleep(0.1)
-                outgoing.console(stderr=True).print("ending")
+                safe_text.console(stderr=True).print("ending")
             Path("ended").write_text("")
 
 cli.main()

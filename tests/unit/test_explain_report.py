@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from traces import CASE
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation, Step
 from worldwise.explain.facts import Facts

@@ -19,7 +19,7 @@ import command_line
 import screens
 from board_run import FOLDER as BOARD_RUNS
 from worldwise import cli
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
@@ -219,7 +219,7 @@ def test_differences_fit_a_screen(pairs: int, rules: Rules) -> None:
 
 def printed(sections: list[Section]) -> str:
     file = io.StringIO()
-    print_sections(sections, outgoing.console(file=file, width=140))
+    print_sections(sections, safe_text.console(file=file, width=140))
     return file.getvalue()
 
 

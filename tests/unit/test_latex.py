@@ -6,7 +6,7 @@ import re
 import pytest
 
 from board_reading import board_reading
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run

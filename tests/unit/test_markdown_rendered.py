@@ -16,7 +16,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from synthetic import lines, make_records, make_suite, new_writer, write_case
-from worldwise.base.outgoing import Prose, markdown, markdown_heading, markdown_paragraph, visible
+from worldwise.base.output.safe_text import Prose, markdown, markdown_heading, markdown_paragraph, visible
 from worldwise.base.tables import Section, Table
 from worldwise.plan.case import Case
 from worldwise.read.compared import gate

@@ -19,7 +19,8 @@ from rich.text import Text
 
 from board_reading import add_library, board_reading
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
+from worldwise.base.output import safe_text
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
@@ -106,7 +107,7 @@ def test_no_format_of_a_comparison_has_control_characters(runs_dir: Path, form: 
     comparison = gate.compare_runs(run, run, gate.Options())
     assert not FORBIDDEN.search(gate_report.EXPORTERS[form](comparison))
     stream = io.StringIO()
-    gate_report.render(comparison, outgoing.console(file=stream), full=True)
+    gate_report.render(comparison, safe_text.console(file=stream), full=True)
     assert not FORBIDDEN.search(stream.getvalue())
 
 
@@ -157,7 +158,7 @@ def test_even_a_traceback_commands_no_terminal() -> None:
 def test_the_console_shows_what_it_is_given(terminal: bool) -> None:
     """Strings, rich texts and progress alike; only the console's own colours and movements are sent."""
     stream = io.StringIO()
-    console = outgoing.console(file=stream)
+    console = safe_text.console(file=stream)
     console._force_terminal = terminal
     console.print(HOSTILE)
     console.print(Text(HOSTILE, style="bold"))
@@ -175,7 +176,7 @@ def test_every_word_goes_out_at_one_place() -> None:
     for path in (paths.REPOSITORY / "src" / "worldwise").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         # Recipes run in the lab, and their output goes to a log.
-        if path.name != "outgoing.py" and "recipes" not in path.parts:
+        if path.name != "safe_text.py" and "recipes" not in path.parts:
             assert not re.search(r"(?<![\w.])Console\(|click\.s?echo\(|(?<![\w.])print\((?!self)", text), path
 
 
@@ -249,18 +250,18 @@ def test_a_hostile_title_is_itself_in_markdown(runs_dir: Path) -> None:
 )
 def test_a_paragraph_begins_no_block(text: str, shown: str) -> None:
     """A note is a paragraph, whatever it begins with."""
-    assert outgoing.markdown_paragraph(text) == shown
+    assert safe_text.markdown_paragraph(text) == shown
 
 
 def test_a_heading_keeps_what_it_ends_with() -> None:
     """`#` at a heading's end is dropped by Markdown."""
-    assert outgoing.markdown_heading("C #") == r"C \#"
+    assert safe_text.markdown_heading("C #") == r"C \#"
 
 
 def test_code_is_code_only_in_our_own_prose() -> None:
     """A stranger's backticks are backticks."""
-    assert outgoing.markdown(outgoing.Prose("`--full` shows _all_")) == r"`--full` shows \_all\_"
-    assert outgoing.markdown("`--full`") == r"\`--full\`"
+    assert safe_text.markdown(safe_text.Prose("`--full` shows _all_")) == r"`--full` shows \_all\_"
+    assert safe_text.markdown("`--full`") == r"\`--full\`"
 
 
 # --- data formats ---
@@ -269,11 +270,11 @@ def test_code_is_code_only_in_our_own_prose() -> None:
 def test_a_spreadsheet_takes_no_name_for_a_formula() -> None:
     """Names get an apostrophe, as spreadsheets have it; numbers, signs included, are left alone."""
     names = ["=HYPERLINK(1)", "+1+1", "-2+cmd", "@SUM(A1)", "\t=1", "plain", "a=b", HOSTILE]
-    text = outgoing.csv_text([["name", "value"], *([name, -5.5] for name in names), [None, -3]])
+    text = safe_text.csv_text([["name", "value"], *([name, -5.5] for name in names), [None, -3]])
     rows = list(csv.reader(io.StringIO(text)))
     assert [row[0] for row in rows[1:6]] == [f"'{name}" for name in names[:5]]
     assert [row[0] for row in rows[6:8]] == names[5:7]
-    assert rows[8][0] == outgoing.visible(HOSTILE)
+    assert rows[8][0] == safe_text.visible(HOSTILE)
     assert [row[1] for row in rows[1:]] == ["-5.5"] * 8 + ["-3"]
     assert rows[9] == ["", "-3"]
 

@@ -15,7 +15,7 @@ import pytest
 from received import little_memory, sparse
 from traces import TraceBuilder
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.base.toml_lines import TomlLines
+from worldwise.base.toml.key_lines import TomlLines
 from worldwise.lab import image
 from worldwise.lab.image import Recipe
 from worldwise.libraries import own, own_folder, portable

@@ -13,8 +13,9 @@ from typing import NoReturn
 import click
 
 from worldwise import __version__
-from worldwise.base import collector, outgoing, paths
+from worldwise.base import garbage_collection, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli import ending
 from worldwise.cli.ending import EXIT_ERROR, EXIT_INTERRUPTED
 from worldwise.cli.lazy import LazyGroup, Listed
@@ -121,7 +122,7 @@ def main() -> NoReturn:
     signals.listen()
     ending.outlast_terminal()
     sys.excepthook = _print_defect
-    collector.collect_seldom()
+    garbage_collection.collect_seldom()
     # It would look through all installed packages for plugins of its own, of which none has a say here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
@@ -143,10 +144,10 @@ def main() -> NoReturn:
         # click's message repeats the arguments, which may come from a stranger's list.
         said = io.StringIO()
         error.show(said)
-        outgoing.echo(said.getvalue(), err=True, nl=False)
+        safe_text.echo(said.getvalue(), err=True, nl=False)
         status = error.exit_code
     except OSError as error:
-        if error.errno in outgoing.GONE:
+        if error.errno in safe_text.GONE:
             # The reader stopped reading (`| head`), or the terminal is closed.
             ending.drop_results()
         elif not _is_of_cache(error):
@@ -189,19 +190,19 @@ def _is_of_cache(error: OSError) -> bool:
 
 def _print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints a traceback; the error's text may be a stranger's words."""
-    outgoing.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
+    safe_text.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 def _plain(text: str) -> None:
     from rich.text import Text
 
-    outgoing.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
+    safe_text.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
 def _print_error(error: WorldwiseError) -> None:
     from rich.text import Text
 
-    console = outgoing.console(stderr=True, highlight=False)
+    console = safe_text.console(stderr=True, highlight=False)
     if error.details:
         console.print(Text(error.details, style="dim"), soft_wrap=True)
     console.print(Text("worldwise: ", style="bold red").append(error.message, style="default not bold"), soft_wrap=True)

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from worldwise.base import files, outgoing
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
 from worldwise.run.rundir import Run
@@ -74,7 +75,7 @@ class Baselines:
             options = gate.Options(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
             named = baseline.load(self.compared, self.folder)
             comparison = baseline.compare_baseline(named, run, functions, options)
-            console = outgoing.console(stderr=aside)
+            console = safe_text.console(stderr=aside)
             console.print()
             gated.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
@@ -112,7 +113,7 @@ def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -
         # The folder may be a stranger's: no link in it is followed.
         text = baseline.text_of(made, f"--baseline {name}")
         files.write_whole(folder, path.relative_to(folder), text.encode())
-    outgoing.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
+    safe_text.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
 
 
 def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
@@ -140,7 +141,7 @@ def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
             explainer = session.explainer(case, run)
             explanation = explainer.explain(explainer.sample(measure, outermost(places)))
         except WorldwiseError as error:
-            outgoing.echo(f"{case.id}: its functions are not known: {error.message}", err=True)
+            safe_text.echo(f"{case.id}: its functions are not known: {error.message}", err=True)
             continue
         counts = found.setdefault(case.id, {})
         for (name, image), share in explanation.functions.items():

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
-from worldwise.base.toml_model import parse
+from worldwise.base.output import safe_text
+from worldwise.base.toml.model import parse
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
@@ -43,14 +43,14 @@ def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path)
     run.require_instructions("a method section")
     reading, own = lens.read_run(run), _own(run)
     if form == FORMATS[0] and not output and not full:
-        print_sections(first_sections(reading, own, _MORE), outgoing.console())
+        print_sections(first_sections(reading, own, _MORE), safe_text.console())
         return 0
     text = cited(reading, own, form)
     if output:
         with writing(output):
             output.write_text(text, encoding="utf-8")
     else:
-        outgoing.echo(text, nl=False)
+        safe_text.echo(text, nl=False)
     return 0
 
 

@@ -3,7 +3,7 @@
 
 import textwrap
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 
 SCREEN_COLUMNS = 100
 
@@ -11,11 +11,11 @@ SCREEN_COLUMNS = 100
 def echo_line(begin: str, text: str) -> None:
     """Print `begin` and a text behind it; what does not fit goes on below the text's beginning."""
     lines = textwrap.wrap(
-        outgoing.visible(text),
+        safe_text.visible(text),
         SCREEN_COLUMNS,
         initial_indent=begin,
         subsequent_indent=" " * len(begin),
         break_long_words=False,
         break_on_hyphens=False,
     )
-    outgoing.echo("\n".join(lines) or begin.rstrip())
+    safe_text.echo("\n".join(lines) or begin.rstrip())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
@@ -150,11 +150,11 @@ def _print(comparison: Comparison, measured: Run, form: str, output: Path | None
     if output:
         _write(comparison, measured, form, output, full)
     elif form == "table" and not full:
-        gate_report.render_brief(comparison, outgoing.console(), "" if runs == DEFAULT_RUNS else str(runs))
+        gate_report.render_brief(comparison, safe_text.console(), "" if runs == DEFAULT_RUNS else str(runs))
     elif form == "table":
-        gate_report.render(comparison, outgoing.console(), full)
+        gate_report.render(comparison, safe_text.console(), full)
     else:
-        outgoing.echo(_exported(comparison, measured, form), nl=False)
+        safe_text.echo(_exported(comparison, measured, form), nl=False)
 
 
 def _destination(text: str) -> tuple[str, Path]:
@@ -169,7 +169,7 @@ def _destination(text: str) -> tuple[str, Path]:
 def _write(comparison: Comparison, measured: Run, form: str, path: Path, full: bool) -> None:
     with writing(path), path.open("w", encoding="utf-8") as file:
         if form == "table":
-            gate_report.render(comparison, outgoing.console(file=file), full)
+            gate_report.render(comparison, safe_text.console(file=file), full)
         else:
             file.write(_exported(comparison, measured, form))
 

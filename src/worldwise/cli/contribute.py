@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read.lens import read_run
@@ -65,12 +65,12 @@ def contribute(
         files = contributed_files()
         for path in files:
             check_contributed(path)
-        outgoing.echo(f"checked {len(files)} contributed file{'' if len(files) == 1 else 's'}: all is well")
+        safe_text.echo(f"checked {len(files)} contributed file{'' if len(files) == 1 else 's'}: all is well")
         return
     if listed:
         paths = [*(figures_file(which) for which in SETS), *contributed_files()]
         found = hardware_section({path.stem: load_file(path) for path in paths})
-        print_sections(first_screen([found], _WHOLE, _SPARE), outgoing.console())
+        print_sections(first_screen([found], _WHOLE, _SPARE), safe_text.console())
         return
     if not (silicon and firmware and output):
         raise click.UsageError("a contributed run needs --silicon, --firmware and --output")
@@ -90,7 +90,7 @@ def contribute(
     except WorldwiseError:
         output.unlink()
         raise
-    outgoing.echo(f"{output} has {len(figures.figure)} figures; read it before you send it: docs/use/judge.md")
+    safe_text.echo(f"{output} has {len(figures.figure)} figures; read it before you send it: docs/use/judge.md")
 
 
 def _require_nobody(option: str, text: str) -> None:

@@ -10,7 +10,7 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from worldwise.base.outgoing import GONE
+from worldwise.base.output.safe_text import GONE
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

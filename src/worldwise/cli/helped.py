@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 
 # What stands behind a form feed of a command's text is for `--help-all` alone.
 _REST = "\f"
@@ -118,5 +118,5 @@ def write_more(ctx: click.Context, formatter: click.HelpFormatter, groups: Mappi
 def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         assert isinstance(ctx.command, Helped)
-        outgoing.echo(ctx.command.get_help_all(ctx))
+        safe_text.echo(ctx.command.get_help_all(ctx))
         ctx.exit()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.cli.watched.tools import Output, Session
@@ -113,7 +113,7 @@ def calibrate(
         text = fitted_core(fitted, fitted.calibration(found))
         with writing(output):
             output.write_text(text, encoding="utf-8")
-        outgoing.echo(f"{output} has the fitted core: worldwise judge {found.id} --core {output.stem}", err=True)
+        safe_text.echo(f"{output} has the fitted core: worldwise judge {found.id} --core {output.stem}", err=True)
 
 
 def _emulate() -> Emulate:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
 
@@ -41,5 +41,5 @@ def merge(
 
     run, notes = merge_runs([open_run(reference, runs) for reference in references], runs)
     for note in (*notes, f"{len(run.manifest.merged)} shards merged: run {run.path}"):
-        outgoing.echo(note, err=True)
+        safe_text.echo(note, err=True)
     return show(run, Wanted(form, output, limit, full, answer=f"worldwise report {run.path}"))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
@@ -121,7 +121,7 @@ def plot(
     found = charts.figures(reading, explained, kinds, choice)
     if "layers" in kinds:
         for line in untold:
-            outgoing.echo(f"left out: {line}", err=True)
+            safe_text.echo(f"left out: {line}", err=True)
     if single and output:
         targets = [(figures.one_plot(found), output, form or suffix)]
     else:
@@ -134,7 +134,7 @@ def plot(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         if len(targets) <= _MOST_NAMED:
-            outgoing.echo(path)
+            safe_text.echo(path)
     if len(targets) > _MOST_NAMED:
-        outgoing.echo(f"{len(targets)} figures are in {targets[0][1].parent}")
+        safe_text.echo(f"{len(targets)} figures are in {targets[0][1].parent}")
     return 0

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from worldwise.base import outgoing
-from worldwise.base.work import Begun, CaseEnd, Done
+from worldwise.base.output import safe_text
+from worldwise.base.progress_notes import Begun, CaseEnd, Done
 from worldwise.plan.case import Case
 
 # Without a terminal, a run of more cases than this prints a line for each tenth of them and for each failed case.
@@ -20,7 +20,7 @@ class Notes:
     """Lines with the time since the start. On standard error, so that results stay clean."""
 
     def __init__(self) -> None:
-        self.console = outgoing.console(stderr=True, highlight=False)
+        self.console = safe_text.console(stderr=True, highlight=False)
         self.began = time.monotonic()
 
     def note(self, text: str) -> None:

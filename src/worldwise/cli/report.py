@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.helped import Command
@@ -126,16 +126,16 @@ def show(run: Run, wanted: Wanted) -> int:
     if wanted.form == "table":
         if wanted.output:
             with writing(wanted.output), wanted.output.open("w", encoding="utf-8") as file:
-                _print_table(reading, outgoing.console(file=file), wanted, chosen)
+                _print_table(reading, safe_text.console(file=file), wanted, chosen)
         else:
-            _print_table(reading, outgoing.console(), wanted, chosen)
+            _print_table(reading, safe_text.console(), wanted, chosen)
     else:
         text = _text(run, reading, wanted.form) if chosen is None else _chosen_text(reading, chosen, wanted.form)
         if wanted.output:
             with writing(wanted.output):
                 wanted.output.write_text(text, encoding="utf-8")
         else:
-            outgoing.echo(text, nl=not text.endswith("\n"))
+            safe_text.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
     if reading.failed or reading.missing:
         return EXIT_ERROR
@@ -198,5 +198,5 @@ def _list_sections(reading: Reading, full: bool) -> int:
     found = reports.sections(reading, full)
     width = max((len(section.name) for section in found), default=0)
     for section in found:
-        outgoing.echo(f"{section.name:<{width}}  {section.title}")
+        safe_text.echo(f"{section.name:<{width}}  {section.title}")
     return 0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import runs_option, writing
 from worldwise.read import lens
@@ -55,7 +55,7 @@ def site(directory: Path, runs: Path) -> int:
     lines = [Listed.of(one.reading) for one in found]
     _write(directory / "index.html", to_index(lines, unread, history.sections(found), history.figures(found)))
     for line in unread:
-        outgoing.echo(f"left out: {line}", err=True)
+        safe_text.echo(f"left out: {line}", err=True)
     return 0
 
 
@@ -63,4 +63,4 @@ def _write(path: Path, text: str) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    outgoing.echo(path)
+    safe_text.echo(path)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.group import Group
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
@@ -56,8 +57,8 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False, chan
     write_run(run, folder)
     if kept:
         keep(run)
-    print_sections(sections(run), outgoing.console())
-    outgoing.echo(f"\nrun.json, errors.json and scatter.svg are in {folder}")
+    print_sections(sections(run), safe_text.console())
+    safe_text.echo(f"\nrun.json, errors.json and scatter.svg are in {folder}")
 
 
 @validation.command()
@@ -95,7 +96,7 @@ def show(file: Path, full: bool, every: bool) -> None:
     """
     run = load_run(file)
     shown = sections(run, every) if full or every else first_screen(first_sections(run), _MORE)
-    print_sections(shown, outgoing.console())
+    print_sections(shown, safe_text.console())
 
 
 @validation.command()
@@ -111,4 +112,4 @@ def check() -> None:
             f"the validation was not measured with what is there: {', '.join(stale)} changed",
             "`worldwise validation measure --keep` measures it anew",
         )
-    outgoing.echo("measured with what is there")
+    safe_text.echo("measured with what is there")

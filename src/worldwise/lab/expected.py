@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from worldwise.base import paths, toml_model
+from worldwise.base import paths
+from worldwise.base.toml import model
 from worldwise.lab.image import ImageStore, Recipe
 
 BUILDS = paths.MEASURED / "builds.toml"
@@ -18,7 +19,7 @@ _MOST_NAMED = 3
 _Seconds = Annotated[float, Field(gt=0, le=100_000)]
 
 
-class _Table(toml_model.Model):
+class _Table(model.Model):
     format: Literal[1]
     roots: dict[str, _Seconds]
     images: dict[str, _Seconds]
@@ -34,7 +35,7 @@ def expected(roots: Sequence[str], images: Sequence[str]) -> str:
 
     `roots` are names of roots that are not there, `images` of images.
     """
-    table = toml_model.parse(_Table, toml_model.read_text(BUILDS, "builds"), str(BUILDS))
+    table = model.parse(_Table, model.read_text(BUILDS, "builds"), str(BUILDS))
     costs = {f"root {name}": table.roots.get(name, table.roots["render"]) for name in roots}
     costs |= {name: _of_image(name, table.images) for name in images}
     seconds = sum(costs.values())

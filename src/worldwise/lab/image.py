@@ -24,7 +24,7 @@ from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.json_model import parse_json
-from worldwise.base.work import Begun, Done
+from worldwise.base.progress_notes import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.lab import Lab
 from worldwise.lab.recent import Recent, sha256_once, stat_of

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import VanishedError, WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.lab import differing, drift, holding
 from worldwise.lab.contents import BUDGET, Contents, package_sums
 from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
@@ -62,7 +63,7 @@ class Lab:
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
-    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: safe_text.console(stderr=True))
     name: str = MAIN
     locked: Lock | None = None
     recent: Recent | None = None
@@ -430,7 +431,7 @@ def open_lab(console: "Console | None" = None, name: str = MAIN) -> Lab:
     """
     lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
     other = drift.kept(cache, lock) if drift.allowed() else None
-    later = cast("Console", outgoing.LaterConsole(stderr=True))
+    later = cast("Console", safe_text.LaterConsole(stderr=True))
     return Lab(other or lock, cache, console or later, name, lock if other else None)
 
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from worldwise.base import files, outgoing
+from worldwise.base import files
 from worldwise.base.disk import directory_size, require_space
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.lab.contents import Contents
 from worldwise.lab.debian.beside import Beside, asked, goes_beside, with_empty_files
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
@@ -360,7 +361,7 @@ def discard(path: Path) -> None:
     try:
         files.remove(path.parent, path.name)
     except OSError as error:
-        outgoing.echo(f"worldwise: {path} could not be removed: {error}", err=True)
+        safe_text.echo(f"worldwise: {path} could not be removed: {error}", err=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from worldwise.base import files
-from worldwise.base.counted import CYCLES, INSTRUCTIONS
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Board, load_core

@@ -16,7 +16,7 @@ from filelock import FileLock
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.base.work import Begun, Done
+from worldwise.base.progress_notes import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
 from worldwise.lab.recent import Recent

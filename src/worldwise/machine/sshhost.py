@@ -14,7 +14,7 @@ from typing import Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldwise.base import files
-from worldwise.base.counted import CYCLES, Unit
+from worldwise.base.counter_units import CYCLES, Unit
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import end_of

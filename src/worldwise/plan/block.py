@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import Path
+from worldwise.base.toml.key_lines import Path
 from worldwise.base.units import parse_size, size_text
 from worldwise.libraries import portable
 from worldwise.plan.availability import is_not_for, level_reason

@@ -9,8 +9,8 @@ from typing import NoReturn
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import Path, TomlLines
-from worldwise.base.toml_words import path_text
+from worldwise.base.toml.key_lines import Path, TomlLines
+from worldwise.base.toml.messages import path_text
 
 
 class Document:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from statistics import mean, median, stdev
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counter_units import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
 from worldwise.plan.catalogue import family_of

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.lab import differing
 from worldwise.plan.case import parameters_of
 from worldwise.read.parts import Footprint, Result, WithParts, without_empty

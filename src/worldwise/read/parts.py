@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from worldwise.base import stages
+from worldwise.base import family_stages
 
 
 class Result(BaseModel):
@@ -100,7 +100,7 @@ def _kinds(of: str) -> tuple[type[Part], ...]:
     """The kinds of parts there are, of a row or of a reading."""
     if of == "of_row":
         return (Footprint, TaSize, OnBoard)
-    declared = (parts.of_reading for parts in stages.declared("readings", Parts).values())
+    declared = (parts.of_reading for parts in family_stages.declared("readings", Parts).values())
     return (Recommended, BoardTimes, *(kind for kind in declared if kind))
 
 

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worldwise.base import stages
+from worldwise.base import family_stages
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import family_of
 from worldwise.read.models import Row
@@ -59,7 +59,7 @@ class Readings(Parts):
 
 def declared_readings() -> Mapping[str, Readings]:
     """Each family's READINGS, by family."""
-    return stages.declared("readings", Readings)
+    return family_stages.declared("readings", Readings)
 
 
 def readings_of(case: Case) -> Readings:

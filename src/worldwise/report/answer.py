@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from worldwise.base.counted import INSTRUCTIONS
+from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.tables import Section
 from worldwise.lab import differing
 from worldwise.read.models import Reading

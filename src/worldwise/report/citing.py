@@ -4,7 +4,7 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
-from worldwise.base.outgoing import Prose, visible
+from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, Table
 from worldwise.lab import differing
 from worldwise.libraries.portable import Manifest

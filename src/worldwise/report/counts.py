@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread, whole
 from worldwise.plan.catalogue import family_of, takes_portables
 from worldwise.read.models import CLOCKS, Factor, Reading, Row

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from worldwise.base.outgoing import markdown, markdown_heading, markdown_paragraph
+from worldwise.base.output.safe_text import markdown, markdown_heading, markdown_paragraph
 from worldwise.base.tables import Section, Table
 
 

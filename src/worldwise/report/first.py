@@ -5,8 +5,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worldwise.base import outgoing
-from worldwise.base.outgoing import Prose
+from worldwise.base.output import safe_text
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.report.tables import SCREEN_COLUMNS
 from worldwise.report.terminal import print_section
@@ -91,7 +91,7 @@ def _cut(section: Section, rows: int) -> Section:
 def lines_of(printed: Sequence[Section]) -> int:
     """How many lines the sections take on a screen, without blank ones between them."""
     file = io.StringIO()
-    console = outgoing.console(file=file, width=SCREEN_COLUMNS)
+    console = safe_text.console(file=file, width=SCREEN_COLUMNS)
     for section in printed:
         print_section(section, console)
     return file.getvalue().count("\n")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.explain.stacks import StackFrame, Stacks, folded
 from worldwise.lab.image import Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.plan.budget import Budget

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
 
-from worldwise.base.outgoing import Prose, csv_text, json_text
+from worldwise.base.output.safe_text import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import differing
 from worldwise.read.compared.comparison import Comparison, Gate, Row, Side

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counter_units import NANOSECONDS
 from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import HostCase, Reading, Row

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LICENCES
 from worldwise.libraries.portable import Manifest, portables
 from worldwise.plan.catalogue import is_board

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from worldwise.base.outgoing import csv_text, json_text
+from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.lab import differing
 from worldwise.read.models import CLOCKS, Reading, Row

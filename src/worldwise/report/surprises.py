@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from worldwise.base.counted import INSTRUCTIONS, NANOSECONDS
+from worldwise.base.counter_units import INSTRUCTIONS, NANOSECONDS
 from worldwise.base.tables import factor, whole
 from worldwise.base.units import parse_frequency
 from worldwise.read.models import Reading, Row

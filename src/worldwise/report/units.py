@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
 from worldwise.read.includes import COUNTER_TAKEN_AWAY
 from worldwise.read.models import Reading

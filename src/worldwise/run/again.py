@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.base.progress_notes import FAILED, REUSED, CaseEnd
 from worldwise.base.revision import revision
-from worldwise.base.work import FAILED, REUSED, CaseEnd
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator

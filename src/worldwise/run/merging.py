@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.counted import INSTRUCTIONS
+from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.predicted import Predicted
 from worldwise.run import predictions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from worldwise.base.work import CaseEnd
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.machine.measurer import StartFrom
 from worldwise.plan.case import Case
 from worldwise.run.measurers import Remote

@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue
 
 from worldwise import __version__
 from worldwise.base import files
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable

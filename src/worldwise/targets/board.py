@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import curve_table, own, portable

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_text import toml_line
+from worldwise.base.toml.literals import toml_line
 from worldwise.libraries.boards import boards
 from worldwise.plan.catalogue import is_board
 from worldwise.read.lens import checked_records

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from worldwise.base.outgoing import csv_text, json_text
+from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.report.predicted import error_notes

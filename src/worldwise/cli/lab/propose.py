@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.lab import differing, drift
 from worldwise.lab.debian import relock
@@ -199,7 +199,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
 
 
 def _call(words: Sequence[str], allowed: tuple[int, ...]) -> None:
-    outgoing.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
+    safe_text.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
     status = subprocess.run([sys.executable, "-P", "-m", "worldwise", *words], check=False).returncode
     if status not in allowed:
         raise WorldwiseError(f"`worldwise {words[0]}` ended with status {status}", "its words are above")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines
 from worldwise.cli.ending import EXIT_ERROR
@@ -154,7 +154,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     """One screen: the regions by what they cost, where the dearest went, and how to go on."""
     if shown.form != "table" or shown.full or shown.output:
         return show(run, shown)
-    console = outgoing.console()
+    console = safe_text.console()
     code, lives = ready.code, ready.counted.lives
     totals = {
         name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
+from worldwise.base.output import safe_text
 from worldwise.cli.helped import Command
 from worldwise.cli.options import DEFAULT_RUNS
 
@@ -103,7 +104,7 @@ def exec_command(
     lab.recent = Recent(lab.cache, _RECENT)
     lab.ensure()
     paths.require_writable(lab.cache)
-    note = (lambda _: None) if quiet else (lambda text: outgoing.echo(text, err=True))
+    note = (lambda _: None) if quiet else (lambda text: safe_text.echo(text, err=True))
     images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
         if machine:
@@ -124,9 +125,9 @@ def exec_command(
     if not quiet:
         count = done.instructions
         said = f"{count:,} instructions" if count is not None else "not counted, because it slept or waited"
-        outgoing.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
+        safe_text.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
         if not machine and (line := harness_line(program, arguments)):
-            outgoing.echo(f"worldwise: {line}", err=True)
+            safe_text.echo(f"worldwise: {line}", err=True)
     return done.status
 
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, count_or_dash, whole
 from worldwise.cli.ending import EXIT_ERROR
 from worldwise.cli.options import writing
@@ -95,11 +95,11 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
             with writing(how.output):
                 how.output.write_text(as_csv(found, _of_one_core(predicted)), encoding="utf-8")
         elif how.form == "csv":
-            outgoing.echo(as_csv(found, _of_one_core(predicted)), nl=False)
+            safe_text.echo(as_csv(found, _of_one_core(predicted)), nl=False)
         elif how.form != "table" or how.full or how.output:
             return max(show(run, how), EXIT_ERROR if refused else 0)
         else:
-            _screen(found, refused, machine, predicted, outgoing.console())
+            _screen(found, refused, machine, predicted, safe_text.console())
         return EXIT_ERROR if refused or run.state == "failed" else 0
 
     return measure(order, options, shown, screen)
@@ -305,4 +305,4 @@ def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = Mappin
         for kind, rows in kinds.items()
     }
     part("Size", size_heads, sizes)
-    return outgoing.csv_text(lines)
+    return safe_text.csv_text(lines)

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
 from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
@@ -70,7 +70,7 @@ def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
         aside = how.form != "table" or how.full or how.output is not None
         if aside:
             status = show(run, how)
-        console = outgoing.console(stderr=aside)
+        console = safe_text.console(stderr=aside)
         return worst(status, _screen(run, opened, made, baselines, name, console))
 
     return measure(order, options, shown, screen)
@@ -81,7 +81,7 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
     compared = typed.compared or opened.project.baseline or ""
     found = replace(typed, folder=opened.folder, compared=compared)
     if compared and compared == typed.saved and not baseline.path_of(compared, opened.folder).exists():
-        outgoing.echo(f"there is no baseline '{compared}' yet: this run becomes it", err=True)
+        safe_text.echo(f"there is no baseline '{compared}' yet: this run becomes it", err=True)
         found = replace(found, compared="")
     found.check()
     return found

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.cli.helped import Command
 from worldwise.cli.progress import Notes
@@ -95,18 +96,18 @@ def check(file: Path, build: bool) -> int:
     images = ImageStore(lab, notes.note)
     (brought,) = use(file)
     for word in stack.words(brought.stack, brought.revision):
-        outgoing.echo(f"{word}")
+        safe_text.echo(f"{word}")
     with own.told(""):
         optee_images.require_understood(brought, images)
     wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
-    outgoing.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
+    safe_text.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
     if build:
         with own.told(""):
             made = images.get_all(wanted)
         require_settings(brought, made[-1].directory)
         _tell_settings(images, config_of(made[-1].directory))
-    outgoing.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
+    safe_text.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
     return 0
 
 
@@ -116,6 +117,6 @@ def _tell_settings(images: ImageStore, found: Mapping[str, str]) -> None:
     rows = [list(row) for row in differing(config_of(theirs.directory), found)]
     if rows:
         table = Table(["setting", "the lab's", "this stack's"], rows, 3)
-        print_section(Section("Settings of OP-TEE that differ", table, []), outgoing.console())
+        print_section(Section("Settings of OP-TEE that differ", table, []), safe_text.console())
     else:
-        outgoing.echo("no setting of OP-TEE differs from the lab's")
+        safe_text.echo("no setting of OP-TEE differs from the lab's")

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.watched.tools import Session, cases_of_run, measures_of, outermost
 from worldwise.explain.explanation import Explanation
 from worldwise.libraries import own
@@ -43,7 +43,7 @@ def keep_folders(directories: Sequence[Path], runs: Sequence[Run]) -> None:
     for directory in directories:
         try:
             (brought,) = own.bring([directory])
-            own.announce([brought], lambda text: outgoing.echo(text, err=True))
+            own.announce([brought], lambda text: safe_text.echo(text, err=True))
             if (brought.name, brought.digest) not in measured:
                 raise WorldwiseError(
                     f"{directory}: neither {' nor '.join(run.id for run in runs)} measured it as it is now",

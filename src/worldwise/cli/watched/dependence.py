@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.cli.progress import Notes
 from worldwise.cli.watched.tools import Output
 from worldwise.explain.dependence import dependence
@@ -48,7 +48,7 @@ def show_dependence(
     if form not in FORMATS:
         raise click.UsageError(f"--vary can be printed as {', '.join(FORMATS)}, not as {form}")
     click.get_current_context().call_on_close(own.forget)
-    own.announce(own.bring(directories), lambda text: outgoing.echo(text, err=True))
+    own.announce(own.bring(directories), lambda text: safe_text.echo(text, err=True))
     case = parse_case(what)
     inputs = list(dict.fromkeys(words.split(",")))
     require_variable(case, inputs)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
@@ -422,7 +422,7 @@ def _print_why(explainer: Explainer, function: str, console: Console) -> None:
 
 def _print_slowdown(session: Session, case: Case) -> None:
     result = measure_slowdown(session.watcher, case)
-    console = outgoing.console(highlight=False)
+    console = safe_text.console(highlight=False)
     for mode in ("count", "stack"):
         ratios = ", ".join(f"{ratio:.2f}" for ratio in result.ratios(mode))
         console.print(f"{mode}: {result.ratio(mode):.2f} times the wall time without the plugin (pairs: {ratios})")

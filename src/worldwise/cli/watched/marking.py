@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.options import writing
 from worldwise.cli.watched.annotating import path_within
 from worldwise.explain.annotated import begins
@@ -70,7 +70,7 @@ class Marks:
             explainer = Session(load_rules(), fresh=False).explainer(case, self._run)
             return self.of_source(*begins(explainer, explainer.sample(measure, outermost(places)), region.function))
         except WorldwiseError as error:
-            outgoing.echo(f"{case_id}: its line is not known: {error.message}", err=True)
+            safe_text.echo(f"{case_id}: its line is not known: {error.message}", err=True)
             return None
 
     def _measure(self, case_id: str) -> Mark | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.base.units import parse_frequency
 from worldwise.cli.ending import EXIT_EXCEEDED
@@ -237,7 +237,7 @@ def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | Non
     if "/" in call.what and not Path(call.what).exists():
         if call.directories:
             click.get_current_context().call_on_close(own.forget)
-            own.announce(own.bring(call.directories), lambda text: outgoing.echo(text, err=True))
+            own.announce(own.bring(call.directories), lambda text: safe_text.echo(text, err=True))
         return [(parse_case(call.what, call.samples, call.warmup), None)]
     try:
         run = open_run(call.what, call.runs)

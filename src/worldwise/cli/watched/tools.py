@@ -13,9 +13,9 @@ from typing import TextIO
 import click
 
 import worldwise
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
@@ -64,8 +64,8 @@ class Output:
             with writing(path):
                 self._file = path.open("w", encoding="utf-8")
         # A file or pipe cannot be made wider like a window, so it gets a fixed width.
-        width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
-        self.console = outgoing.console(file=self._file, highlight=False, width=width)
+        width = None if self._file is None and safe_text.console().is_terminal else _WIDTH
+        self.console = safe_text.console(file=self._file, highlight=False, width=width)
 
     def __enter__(self) -> "Output":
         return self
@@ -87,7 +87,7 @@ class Output:
         if self._file:
             self._file.write(text)
         else:
-            outgoing.echo(text, nl=not text.endswith("\n"))
+            safe_text.echo(text, nl=not text.endswith("\n"))
 
 
 class Session:
@@ -283,7 +283,7 @@ def with_own(run: Run, directories: Iterable[Path]) -> None:
     check_same(run.id, [entry for entry in run.manifest.own if entry.name in names], brought)
     kept = {entry.name: entry.digest for entry in run.manifest.own if entry.name not in names}
     brought += context.with_resource(own.kept(kept))
-    own.announce(brought, lambda text: outgoing.echo(text, err=True))
+    own.announce(brought, lambda text: safe_text.echo(text, err=True))
 
 
 def measures_of(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
 from worldwise.libraries import boards as board

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.families.portable.boards import board_text, clock_mhz, operation_text
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.files import copy, file_sha256
+from worldwise.base.output import safe_text
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, no_mirror
@@ -52,7 +52,7 @@ class Store:
 
     directory: Path
     suite: str
-    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: safe_text.console(stderr=True))
 
     def path(self, file: File) -> Path:
         """Where the file is, or would be."""

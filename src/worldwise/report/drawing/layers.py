@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import section_name
 from worldwise.explain.explanation import Explanation
 from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip

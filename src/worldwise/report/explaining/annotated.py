@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import Section, Table
 from worldwise.explain.annotated import Annotated
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, fact_changes, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, Share, Step

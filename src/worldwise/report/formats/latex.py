@@ -5,7 +5,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from worldwise.base.outgoing import Prose, visible
+from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading, Row
 from worldwise.report.measured import UNIT, included, samples_said, tools, versions_said

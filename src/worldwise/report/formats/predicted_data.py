@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from worldwise.base.outgoing import csv_text
+from worldwise.base.output.safe_text import csv_text
 from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import STATES, Estimate
 from worldwise.predict.sampling import SamplingError

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from worldwise.base.outgoing import json_text, visible
+from worldwise.base.output.safe_text import json_text, visible
 
 State = Literal["passed", "failed", "error", "skipped"]
 

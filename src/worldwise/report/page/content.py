@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from worldwise import __version__
-from worldwise.base.outgoing import Prose, visible
+from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, count
 from worldwise.read.models import Reading
 from worldwise.read.samples import Samples

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_text import toml_line
+from worldwise.base.toml.literals import toml_line
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.build_systems import MAKE, build_file
 from worldwise.machine.elfasking import ask

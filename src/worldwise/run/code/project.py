@@ -15,8 +15,8 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import TomlLines
-from worldwise.base.toml_model import read_text
+from worldwise.base.toml.key_lines import TomlLines
+from worldwise.base.toml.model import read_text
 from worldwise.lab.image import ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import FIRMWARE_ELF

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.base.work import REUSED, CaseEnd
+from worldwise.base.progress_notes import REUSED, CaseEnd
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import build_cost

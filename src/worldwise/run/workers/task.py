@@ -21,8 +21,8 @@ from worldwise.base import paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.base.revision import revision
-from worldwise.base.work import CaseEnd
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The console of worldwise.base.outgoing, a module of its own so that rich is loaded only when it is used."""
+"""The console of worldwise.base.output.safe_text, a module of its own so that rich is loaded only when it is used."""
 
 from collections.abc import Iterable
 
 from rich.console import Console
 from rich.segment import Segment
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 
 
 class VisibleConsole(Console):

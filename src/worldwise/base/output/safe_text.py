@@ -76,7 +76,7 @@ def console(
 ) -> "rich.console.Console":
     """A console that shows its text character for character: no markup, no emoji names."""
     # Imported here: rich takes long to load, and `echo` mostly does without it.
-    from worldwise.base.visible_console import VisibleConsole
+    from worldwise.base.output.visible_console import VisibleConsole
 
     return VisibleConsole(file=file, stderr=stderr, highlight=highlight, width=width, markup=False, emoji=False)
 

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
-from worldwise.base.toml_lines import Path
+from worldwise.base.toml.key_lines import Path
 
 # By pydantic's name of an error: what the value must be.
 _MUST_BE: Mapping[str, str] = {

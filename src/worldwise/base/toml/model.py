@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import TomlLines, syntax_error_line
-from worldwise.base.toml_words import path_text, said
+from worldwise.base.toml.key_lines import TomlLines, syntax_error_line
+from worldwise.base.toml.messages import path_text, said
 
 # Far more than any suite or implementation.toml has.
 MOST_BYTES = 512 * 2**10
