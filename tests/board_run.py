@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base.counter_units import CYCLES
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.layers import load_rules
 from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.core_model import flat_table

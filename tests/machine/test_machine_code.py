@@ -15,9 +15,9 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.traces.annotated_source import annotated, source_lines
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.user_code.memory import ta_words
-from worldwise.cli.watched.annotating import annotated, source_lines
-from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, Tool, note
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.quick import Predicted, quick
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.quick_predictions import Predicted, quick
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import UNKNOWN, load_rules
 from worldwise.explain.owners import Explainer

@@ -23,7 +23,7 @@ from elves import Section, elf32, packed, section, symbols
 from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched import annotating
+from worldwise.cli.traces import annotated_source
 from worldwise.explain.annotated import Annotated, Line
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
@@ -722,7 +722,7 @@ _ODD = {
 @pytest.mark.parametrize("what", _ODD)
 def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's file: it says what it can, prints no escape sequence, leaves nothing, and ends the command never."""
-    monkeypatch.setattr(annotating, "ask", lambda *_args, **_more: ["EM_ARM"])
+    monkeypatch.setattr(annotated_source, "ask", lambda *_args, **_more: ["EM_ARM"])
     # Other tests run beside this one and use the same cache: only its own folder is asked for.
     folders: list[Path] = []
 
@@ -732,13 +732,13 @@ def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monke
             folders.append(place)
             yield place
 
-    monkeypatch.setattr(annotating, "scratch", recorded)
-    monkeypatch.setattr(annotating, "_SECONDS", 5)
+    monkeypatch.setattr(annotated_source, "scratch", recorded)
+    monkeypatch.setattr(annotated_source, "_SECONDS", 5)
     content = _ODD[what]()
     table = SimpleNamespace(file=content)
     line = Line({0x100: 1, 0x104: 2})
     function = Annotated("recurse", "evil", cast(SymbolTable, table), {("", 0): line})
-    code = annotating._code(lab, function)
+    code = annotated_source._code(lab, function)
     assert code.keys() <= {0x100, 0x102, 0x104, 0x106}
     shown = annotated_sections([function], {}, {0: code})
     assert "\x1b" not in str(shown)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from worldwise.cli import cli
-from worldwise.cli.watched.annotating import _source
+from worldwise.cli.traces.annotated_source import _source
 from worldwise.explain.annotated import Annotated, Line
 from worldwise.machine.symbols.inlined import Inlines
 from worldwise.machine.symbols.table import SymbolTable

@@ -19,10 +19,10 @@ from worldwise.machine import qemu
 from worldwise.plan.case import Case, parse_case
 from worldwise.run.rundir import Run
 
-cli_explain = importlib.import_module("worldwise.cli.watched.explain")
-varied = importlib.import_module("worldwise.cli.watched.dependence")
-tools = importlib.import_module("worldwise.cli.watched.tools")
-between = importlib.import_module("worldwise.cli.watched.between")
+cli_explain = importlib.import_module("worldwise.cli.traces.explain")
+varied = importlib.import_module("worldwise.cli.traces.dependence")
+tools = importlib.import_module("worldwise.cli.traces.plugin_runs")
+between = importlib.import_module("worldwise.cli.traces.explained_difference")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
 ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"

@@ -17,8 +17,8 @@ from gdb_board import FIRMWARE
 from gdb_run import SUITE
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.cli import session
 from worldwise.cli.report import Wanted
+from worldwise.cli.run_command import measurement
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
@@ -265,15 +265,15 @@ def test_the_server_ends_with_the_command(
 
     put("openocd", served(tmp_path))
     lab = Lab(load_lock(), tmp_path / "cache")
-    monkeypatch.setattr(session, "open_lab", lambda _: lab)
+    monkeypatch.setattr(measurement, "open_lab", lambda _: lab)
     monkeypatch.setattr(Lab, "ensure", lambda _: False)
     monkeypatch.setattr(Lab, "require_entry", lambda _: None)
     monkeypatch.setattr(Bench, "build", interrupted)
     suite = parse_suite(SUITE, "two.toml")
-    order = session.Order(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
+    order = measurement.Order(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
     remote = Remote(NAME, start_of("openocd", NAME, boards()[NAME]))
     with pytest.raises(type(error)):
-        session.measure(order, Options(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False))
+        measurement.measure(order, Options(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False))
     assert gone(tmp_path)
 
 

@@ -39,7 +39,7 @@ from worldwise.run.options import Elsewhere, Options, Progress
 from worldwise.run.rundir import Run, list_runs, open_run
 from worldwise.targets.known import EMULATED, Target
 
-cli_session = importlib.import_module("worldwise.cli.session")
+cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
 
 # Three cases on one machine and one on another.
 IDS = (

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.watched.predict import predict
+from worldwise.cli.traces.predict import predict
 from worldwise.families.attestation.images import programs
 from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.boards import Board, boards
@@ -335,7 +335,7 @@ def test_what_a_run_measured_is_found_in_the_cache(
     entry = entry_of(brought)
     own.forget()
     run = cast("Run", SimpleNamespace(id="a-run", manifest=SimpleNamespace(own=[entry])))
-    tools = importlib.import_module("worldwise.cli.watched.tools")
+    tools = importlib.import_module("worldwise.cli.traces.plugin_runs")
     for directories in ([], [folder]):
         with click.Context(click.Command("predict")) as context, context.scope():
             tools.with_own(run, directories)
@@ -536,7 +536,7 @@ def test_a_command_forgets_what_it_brought(
         raise WorldwiseError("enough")
 
     monkeypatch.setattr(own, "bring", stop)
-    monkeypatch.setattr(importlib.import_module("worldwise.cli.watched.explain"), "open_run", lambda *_: None)
+    monkeypatch.setattr(importlib.import_module("worldwise.cli.traces.explain"), "open_run", lambda *_: None)
     words = {"run": ["run"], "explain": ["explain", "latest"]}[command]
     CliRunner().invoke(cli, [*words, "--implementation", str(folder)])
     assert [len(one) for one in seen] == [1]

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.draws import other_draws, require_draws
-from worldwise.cli.watched.predict import predict
+from worldwise.cli.traces.other_draws import other_draws, require_draws
+from worldwise.cli.traces.predict import predict
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core

@@ -408,7 +408,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         raise AssertionError("the lab was asked for")
 
     def call(*arguments: str | Path) -> tuple[int, str]:
-        for module in ("worldwise.cli.watched.tools", "worldwise.cli.session"):
+        for module in ("worldwise.cli.traces.plugin_runs", "worldwise.cli.run_command.measurement"):
             monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
         answer = command_line.call(monkeypatch, capsys, *arguments)
         return answer.status, answer.told

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from worldwise.base.output import safe_text
 from worldwise.base.progress_notes import FAILED, REUSED, Begun, CaseEnd, Done
-from worldwise.cli import progress
+from worldwise.cli.common import progress
 from worldwise.plan.case import Case
 
 

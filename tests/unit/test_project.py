@@ -13,7 +13,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.model import parse
 from worldwise.cli.baselines import worst
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.user_code.project import Project, json_schema, load_project
 from worldwise.run.code import project as making

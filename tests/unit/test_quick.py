@@ -12,9 +12,9 @@ import pytest
 
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched import quick as quick_module
-from worldwise.cli.watched.quick import Predicted, quick
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.traces import quick_predictions as quick_module
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.quick_predictions import Predicted, quick
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records

@@ -16,9 +16,9 @@ from worldwise import __version__
 from worldwise.base import garbage_collection, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli import ending
-from worldwise.cli.ending import EXIT_ERROR, EXIT_INTERRUPTED
-from worldwise.cli.lazy import LazyGroup, Listed
+from worldwise.cli.common import process_end
+from worldwise.cli.common.lazy_group import LazyGroup, Listed
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_INTERRUPTED
 
 # Set in a command that begins again.
 _AGAIN = "WORLDWISE_BEGAN_AGAIN"
@@ -26,26 +26,30 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 _COMMANDS = {
     "Measure": (
-        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
+        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run_command.run:run", first=True),
         Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"),
         Listed(
             "exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.user_code.exec:exec_command"
         ),
-        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
+        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.run_command.merge:merge"),
         Listed(
             "explain",
             "Say which code executes a case's instructions",
-            "worldwise.cli.watched.explain:explain",
+            "worldwise.cli.traces.explain:explain",
             first=True,
         ),
         Listed(
             "predict",
             "Predict the cycles of a case on a named core",
-            "worldwise.cli.watched.predict:predict",
+            "worldwise.cli.traces.predict:predict",
             first=True,
         ),
-        Listed("judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.judge:judge"),
-        Listed("calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.judge:calibrate"),
+        Listed(
+            "judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.hardware.judge:judge"
+        ),
+        Listed(
+            "calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.hardware.judge:calibrate"
+        ),
     ),
     "Look at what was measured": (
         Listed(
@@ -81,8 +85,10 @@ _COMMANDS = {
             first=True,
         ),
         Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"),
-        Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
-        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
+        Listed(
+            "validation", "Compare predicted cycles with hardware's", "worldwise.cli.hardware.validation:validation"
+        ),
+        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.hardware.contribute:contribute"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),
     ),
 }
@@ -118,9 +124,9 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line. Exit status: 0 done, 1 could not or a case failed, 2 usage, 3 over a limit, 130 Ctrl-C."""
     paths.whole_path()
-    signals = ending.Signals()
+    signals = process_end.Signals()
     signals.listen()
-    ending.outlast_terminal()
+    process_end.outlast_terminal()
     sys.excepthook = _print_defect
     garbage_collection.collect_seldom()
     # It would look through all installed packages for plugins of its own, of which none has a say here.
@@ -149,7 +155,7 @@ def main() -> NoReturn:
     except OSError as error:
         if error.errno in safe_text.GONE:
             # The reader stopped reading (`| head`), or the terminal is closed.
-            ending.drop_results()
+            process_end.drop_results()
         elif not _is_of_cache(error):
             raise
         else:

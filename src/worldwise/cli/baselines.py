@@ -11,7 +11,7 @@ import click
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
 from worldwise.run.rundir import Run
 
@@ -80,7 +80,7 @@ class Baselines:
             gated.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
             if self.sarif:
-                from worldwise.cli.watched.marking import Marks, write_sarif
+                from worldwise.cli.traces.source_marks import Marks, write_sarif
 
                 write_sarif(self.sarif, Marks(run, self.folder), (), comparison)
         if self.saved:
@@ -102,7 +102,7 @@ def gated_status(gate: Any) -> int:
 
 def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -> None:
     """Write a run's counts as a baseline, over an older one of that name. Raises WorldwiseError."""
-    from worldwise.cli.options import writing
+    from worldwise.cli.common.options import writing
     from worldwise.read.compared import baseline
 
     made = baseline.baseline_of(run, functions, pattern)
@@ -126,7 +126,7 @@ def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
     own = [one for one in run.complete_cases() if one.target == OWN and (not pattern or fnmatchcase(one.id, pattern))]
     if not own:
         return {}
-    from worldwise.cli.watched.tools import Session, outermost, with_own
+    from worldwise.cli.traces.plugin_runs import Session, outermost, with_own
     from worldwise.explain.layers import load_rules
     from worldwise.libraries import own_code
 

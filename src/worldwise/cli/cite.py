@@ -7,8 +7,8 @@ import click
 
 from worldwise.base.output import safe_text
 from worldwise.base.toml.model import parse
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import lens
 from worldwise.report.citing import FORMATS, cited, first_sections

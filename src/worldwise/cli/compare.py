@@ -9,8 +9,8 @@ import click
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
@@ -177,7 +177,7 @@ def _write(comparison: Comparison, measured: Run, form: str, path: Path, full: b
 def _exported(comparison: Comparison, measured: Run, form: str) -> str:
     """The comparison in a format for programs; `measured` is the run of B. Raises WorldwiseError."""
     if form == _SARIF:
-        from worldwise.cli.watched.marking import Marks, sarif_text
+        from worldwise.cli.traces.source_marks import Marks, sarif_text
 
         return sarif_text(Marks(measured, Path()), (), comparison)
     return gate_report.EXPORTERS[form](comparison)

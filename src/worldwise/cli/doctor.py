@@ -6,8 +6,8 @@ import json
 import click
 
 from worldwise.base.output import safe_text
-from worldwise.cli.columns import echo_line
-from worldwise.cli.helped import Command
+from worldwise.cli.common.columns import echo_line
+from worldwise.cli.common.help_screen import Command
 from worldwise.lab.host.doctor import examine
 from worldwise.lab.host.points import Point
 

@@ -10,9 +10,9 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.columns import SCREEN_COLUMNS, echo_line
-from worldwise.cli.helped import Command
-from worldwise.cli.options import runs_option
+from worldwise.cli.common.columns import SCREEN_COLUMNS, echo_line
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import runs_option
 from worldwise.plan.listed import listed_suites
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
 from worldwise.report.drawing import figures
@@ -104,7 +104,7 @@ def plot(
                 "choose such a suffix, or say --format",
             )
     # What reads traces, and what draws, takes long to load.
-    from worldwise.cli.watched.kept import explanations
+    from worldwise.cli.traces.kept_explanations import explanations
     from worldwise.report.drawing import charts
 
     run = open_run(reference, runs)

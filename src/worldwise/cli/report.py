@@ -14,9 +14,16 @@ from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS, check_output, reading_options, runs_option, wanted_budget, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import (
+    DEFAULT_RUNS,
+    check_output,
+    reading_options,
+    runs_option,
+    wanted_budget,
+    writing,
+)
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
@@ -42,7 +49,7 @@ class Wanted:
     """How to print a run.
 
     Attributes:
-        form: one of worldwise.cli.options.FORMATS.
+        form: one of worldwise.cli.common.options.FORMATS.
         output: the file it is written to; None for the terminal.
         budget: replaces the run's own budget.
         full: whether to print the tables that even the whole report leaves out.
@@ -158,7 +165,7 @@ def _text(run: Run, reading: Reading, form: str) -> str:
     if form != HTML:
         return reports.EXPORTERS[form](reading)
     # What reads traces, and what draws, is loaded for a page alone.
-    from worldwise.cli.watched.kept import traced
+    from worldwise.cli.traces.kept_explanations import traced
     from worldwise.report.page.write import Material, to_html
 
     explained, untold = traced(run)

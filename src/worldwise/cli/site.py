@@ -7,8 +7,8 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import runs_option, writing
 from worldwise.read import lens
 from worldwise.read.samples import samples_of
 from worldwise.run.rundir import list_runs
@@ -29,7 +29,7 @@ def site(directory: Path, runs: Path) -> int:
       worldwise site public --runs elsewhere
     """
     # What reads traces, and what draws, takes long to load.
-    from worldwise.cli.watched.kept import traced
+    from worldwise.cli.traces.kept_explanations import traced
     from worldwise.report.page import history
     from worldwise.report.page.write import Listed, Material, to_html, to_index
 

@@ -19,8 +19,8 @@ from worldwise.base.disk import directory_size, require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.cache import age_seconds
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.making import MARKER

@@ -13,9 +13,9 @@ from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.columns import echo_line
+from worldwise.cli.common.columns import echo_line
+from worldwise.cli.common.options import locked_option, setting
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
-from worldwise.cli.options import locked_option, setting
 from worldwise.lab import differing
 from worldwise.lab import drift as drifting
 from worldwise.lab.debian.lock import File, differences, load_lock

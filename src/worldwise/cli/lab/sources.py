@@ -14,10 +14,10 @@ from worldwise.base import paths
 from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.ending import EXIT_EXCEEDED
+from worldwise.cli.common.options import check_output
+from worldwise.cli.common.process_end import EXIT_EXCEEDED
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
 from worldwise.cli.lab.propose import propose
-from worldwise.cli.options import check_output
 from worldwise.lab import asking, bundle, yanked
 from worldwise.lab.debian.lock import Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror

@@ -11,14 +11,14 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines
-from worldwise.cli.ending import EXIT_ERROR
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
+from worldwise.cli.run_command.measurement import Order, measure
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.user_code.kinds import Typed
 from worldwise.cli.user_code.memory import memory_section, short, ta_words
-from worldwise.cli.user_code.what import Typed
-from worldwise.cli.watched.tools import Session
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, OwnExplainer
@@ -118,7 +118,7 @@ def _measure(
     click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
     cores: Mapping[str, str] = {}
     if call.cores:
-        from worldwise.cli.watched.predicting import asked
+        from worldwise.cli.traces.run_predictions import asked
 
         cores = asked(call.cores, ready.cases)
     order = Order(

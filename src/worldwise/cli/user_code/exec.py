@@ -11,8 +11,8 @@ import click
 
 from worldwise.base import paths
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import DEFAULT_RUNS
 
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"

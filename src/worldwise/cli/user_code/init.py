@@ -7,8 +7,8 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import writing
 
 
 @click.command(cls=Command)

@@ -13,12 +13,12 @@ from rich.console import Console
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, count_or_dash, whole
-from worldwise.cli.ending import EXIT_ERROR
-from worldwise.cli.options import writing
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.options import writing
+from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
+from worldwise.cli.run_command.measurement import Order, measure
 from worldwise.cli.user_code.code import OwnCall
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
@@ -80,7 +80,7 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
     cases = [case for one in found for case in one.ready.cases]
     cores: Mapping[str, str] = {}
     if call.cores:
-        from worldwise.cli.watched.predicting import asked
+        from worldwise.cli.traces.run_predictions import asked
 
         cores = asked(call.cores, cases)
     title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"

@@ -13,13 +13,13 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
+from worldwise.cli.run_command.measurement import Order, measure
+from worldwise.cli.traces.source_marks import Marks, write_sarif
 from worldwise.cli.user_code.code import OwnCall
-from worldwise.cli.watched.marking import Marks, write_sarif
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -55,7 +55,7 @@ def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
     cases = [case for one in made for case in one.ready.cases]
     cores: Mapping[str, str] = {}
     if call.cores:
-        from worldwise.cli.watched.predicting import asked
+        from worldwise.cli.traces.run_predictions import asked
 
         cores = asked(call.cores, cases)
     title = f"Your repository: {opened.folder.resolve().name}"
@@ -170,7 +170,7 @@ def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
     wanted = [(one, region, limit) for one in made for region, limit in one.measure.limit.items() if limit.time]
     if not wanted:
         return []
-    from worldwise.cli.watched.tools import Session
+    from worldwise.cli.traces.plugin_runs import Session
     from worldwise.explain.layers import load_rules
     from worldwise.predict import cores as known
     from worldwise.predict.bounds import estimates

@@ -10,8 +10,8 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.cli.helped import Command
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.progress import Notes
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import require_confinement

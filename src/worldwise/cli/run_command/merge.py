@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, reading_options, runs_option, wanted_budget
 
 
 @click.command(cls=Command)

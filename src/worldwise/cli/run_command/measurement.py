@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.progress import Display
+from worldwise.cli.common.progress import Display
 from worldwise.cli.report import Wanted, show
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
@@ -96,7 +96,7 @@ def measure(order: Order, options: Options, wanted: Wanted, screen: Callable[[Ru
         made = _measured(Bench(lab, display, options, workers), order, times, display)
     if order.cores:
         # It takes long to load.
-        from worldwise.cli.watched.predicting import predict_run
+        from worldwise.cli.traces.run_predictions import predict_run
 
         predict_run(made[0], order.cores, display, options.machines)
     elif not options.remote:
@@ -111,7 +111,7 @@ def _first_times(run: Run, reading: Reading, display: Display) -> Times:
     # It takes long to load, and most suites have no such rows.
     if not leading(reading):
         return {}
-    from worldwise.cli.watched.first import first_times
+    from worldwise.cli.traces.first_screen import first_times
 
     return first_times(run, reading, display)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from worldwise.cli.baselines import baseline_options
-from worldwise.cli.options import locked_option, reading_options, runs_option
-from worldwise.cli.user_code.what import own_options
+from worldwise.cli.common.options import locked_option, reading_options, runs_option
+from worldwise.cli.user_code.kinds import own_options
 from worldwise.plan.inputs import DEFAULT_SEED, MOST_SEED, MOST_SEEDS
 from worldwise.plan.tables import MAX_SAMPLES
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.tools import Session, outermost
+from worldwise.cli.traces.plugin_runs import Session, outermost
 from worldwise.plan.case import Case
 from worldwise.predict import cores as known
 from worldwise.predict.bounds import Estimate, estimates

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.tools import Session, measures_of, outermost
+from worldwise.cli.traces.plugin_runs import Session, measures_of, outermost
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
 from worldwise.libraries import own

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from worldwise.cli.helped import Helped, write_more
+from worldwise.cli.common.help_screen import Helped, write_more
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Listed:
     Attributes:
         name: the word that calls it.
         summary: what it does, in one line without a full stop.
-        where: the module, and the command's name in it: `worldwise.cli.run:run`.
+        where: the module, and the command's name in it: `worldwise.cli.run_command.run:run`.
         first: whether `--help` says what it does; else it only names it.
     """
 

@@ -9,9 +9,9 @@ import click
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.group import Group
-from worldwise.cli.options import runs_option
-from worldwise.cli.progress import Steps
+from worldwise.cli.common.group import Group
+from worldwise.cli.common.options import runs_option
+from worldwise.cli.common.progress import Steps
 from worldwise.report.first import first_screen
 from worldwise.report.terminal import print_sections
 from worldwise.validation.bench import Bench

@@ -9,8 +9,8 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.read.lens import read_run
 from worldwise.report.first import first_screen
 from worldwise.report.terminal import print_sections

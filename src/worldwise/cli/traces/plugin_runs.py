@@ -17,8 +17,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
-from worldwise.cli.options import writing
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.options import writing
+from worldwise.cli.common.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
 from worldwise.explain.own_code import Armv7Explainer, FirmwareExplainer, OwnExplainer, ThreadExplainer

@@ -13,12 +13,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.family_stages import declared
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
-from worldwise.cli.watched.annotating import annotated, source_lines
-from worldwise.cli.watched.between import cases_between, differences, keep_folders
-from worldwise.cli.watched.dependence import show_dependence
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, format_option, locked_option, output_option, runs_option
+from worldwise.cli.traces.annotated_source import annotated, source_lines
+from worldwise.cli.traces.dependence import show_dependence
+from worldwise.cli.traces.explained_difference import cases_between, differences, keep_folders
+from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.watched.tools import Session, cases_of_run, measures_of, outermost
+from worldwise.cli.traces.plugin_runs import Session, cases_of_run, measures_of, outermost
 from worldwise.explain.explanation import Explanation
 from worldwise.libraries import own
 from worldwise.plan.case import Case

@@ -14,11 +14,18 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.base.units import parse_frequency
-from worldwise.cli.ending import EXIT_EXCEEDED
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option, wanted_budget
-from worldwise.cli.watched.draws import Of, other_draws, require_draws
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import (
+    check_output,
+    format_option,
+    locked_option,
+    output_option,
+    runs_option,
+    wanted_budget,
+)
+from worldwise.cli.common.process_end import EXIT_EXCEEDED
+from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
+from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries import own

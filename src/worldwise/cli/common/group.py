@@ -3,7 +3,7 @@
 
 import click
 
-from worldwise.cli.helped import Command
+from worldwise.cli.common.help_screen import Command
 
 # More than any first sentence has.
 _WHOLE = 1000

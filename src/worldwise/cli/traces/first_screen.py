@@ -3,9 +3,9 @@
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.quick import quick
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.quick_predictions import quick
 from worldwise.explain.layers import load_rules
 from worldwise.read.models import Reading
 from worldwise.report.surprises import clock_text

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.options import writing
-from worldwise.cli.watched.annotating import path_within
+from worldwise.cli.common.options import writing
+from worldwise.cli.traces.annotated_source import path_within
 from worldwise.explain.annotated import begins
 from worldwise.libraries import own_code
 from worldwise.plan.listed import PROJECT_FILE
@@ -56,7 +56,7 @@ class Marks:
         if manifest is None or manifest.target != OWN:
             return None
         # These take long to load, and a run within its limits needs none of them.
-        from worldwise.cli.watched.tools import Session, outermost, with_own
+        from worldwise.cli.traces.plugin_runs import Session, outermost, with_own
         from worldwise.explain.layers import load_rules
 
         try:

@@ -8,9 +8,9 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
-from worldwise.cli.watched.tools import Output, Session
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.traces.plugin_runs import Output, Session
 from worldwise.explain.layers import load_rules
 from worldwise.plan.case import Case
 from worldwise.predict.errors import load_errors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise run`: the main job. This module checks the call; worldwise.cli.session measures."""
+"""`worldwise run`: the main job. This module checks the call; worldwise.cli.run_command.measurement measures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.baselines import Baselines
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, share, wanted_budget
-from worldwise.cli.run_options import RARE, run_options
-from worldwise.cli.user_code import what
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, share, wanted_budget
+from worldwise.cli.run_command.run_options import RARE, run_options
+from worldwise.cli.user_code import kinds
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import DEFAULT_SEED, seed_problem
@@ -23,7 +23,7 @@ from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.run.rundir import Run, open_run
 
 if TYPE_CHECKING:
-    from worldwise.cli.session import Away, Order
+    from worldwise.cli.run_command.measurement import Away, Order
     from worldwise.libraries.own import Own
     from worldwise.libraries.stacks.stack import BroughtStack
     from worldwise.run.measurers import Remote
@@ -87,7 +87,7 @@ class _Call:
     save_baseline: str | None
     baseline: str | None
     sarif: Path | None
-    own: what.Typed
+    own: kinds.Typed
 
     def baselines(self) -> Baselines:
         """The baselines that were named."""
@@ -128,18 +128,18 @@ def run(**typed: Any) -> int:
 
     Exit status: 0 all is well; 1 a case failed, or it could not be measured; 3 over a budget or baseline.
     """
-    call = _Call(own=what.Typed.taken(typed), **typed)
-    kind = what.chosen()
-    if kind is what.SUITE and call.suite == _VALIDATION:
+    call = _Call(own=kinds.Typed.taken(typed), **typed)
+    kind = kinds.chosen()
+    if kind is kinds.SUITE and call.suite == _VALIDATION:
         return _validation(call)
     if call.sarif:
         check_output(call.sarif)
-    if kind is what.FOLDER:
+    if kind is kinds.FOLDER:
         return _own(call)
     if call.sarif and not call.baseline:
         raise click.UsageError("--sarif has what is over a limit or a baseline: name one with --baseline")
     call.baselines().check()
-    if kind is not what.SUITE:
+    if kind is not kinds.SUITE:
         return _own(call)
     if call.resume:
         _refuse_with_resume()
@@ -152,7 +152,7 @@ def run(**typed: Any) -> int:
     order, budget = _order(call)
     # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted, show
-    from worldwise.cli.session import measure
+    from worldwise.cli.run_command.measurement import measure
     from worldwise.run.options import Options
 
     remote = _remote(call, order)
@@ -185,7 +185,7 @@ def _own(call: _Call) -> int:
     words = (*(() if _is_default("suite") else (call.suite,)), *call.own.arguments)
     stacks = _stack(call, None)
     how = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.baselines(), stacks)
-    if what.chosen() is what.FOLDER:
+    if kinds.chosen() is kinds.FOLDER:
         from worldwise.cli.user_code.project import measure_project
 
         return measure_project(Path(call.suite), how, Shown(call.form, call.output, None, call.full))
@@ -225,12 +225,12 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     if limit:
         check_budget(limit, cases)
     unavailable = select_unavailable(suite.unavailable, *filters.values())
-    from worldwise.cli.session import Order
+    from worldwise.cli.run_command.measurement import Order
 
     cores = _cores(call, cases)
     shard = old.manifest.shard if old else None
     if call.shard:
-        from worldwise.cli.sharding import sharded
+        from worldwise.cli.run_command.shards import sharded
 
         cases, shard = sharded(call.shard, call.costs, cases, call.predict, call.runs)
     elif call.costs and not call.on:
@@ -281,8 +281,8 @@ def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
     for name in ("via", "jobs", "cold", "shard"):
         if not _is_default(name):
             raise click.UsageError(f"--on has workers measure from saved machines, so it does not accept --{name}")
-    from worldwise.cli.session import Away
-    from worldwise.cli.sharding import expected_costs
+    from worldwise.cli.run_command.measurement import Away
+    from worldwise.cli.run_command.shards import expected_costs
     from worldwise.run.workers.cluster import parse_place
 
     costs, _ = expected_costs(call.costs, cases, call.runs)
@@ -293,7 +293,7 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
     """The cores of `--predict`, with their tables. Raises WorldwiseError."""
     if not call.predict:
         return {}
-    from worldwise.cli.watched.predicting import asked
+    from worldwise.cli.traces.run_predictions import asked
 
     return asked(call.predict, cases)
 
@@ -381,7 +381,7 @@ def _with_swept(planned: Suite) -> Suite:
 
 def _validation(call: _Call) -> int:
     """Runs the validation of the models. Raises click.UsageError for an option that only cases have."""
-    from worldwise.cli.validation import FOLDER, measure_into
+    from worldwise.cli.hardware.validation import FOLDER, measure_into
 
     for parameter in click.get_current_context().command.params:
         if parameter.name and parameter.name not in _WITH_VALIDATION and not _is_default(parameter.name):

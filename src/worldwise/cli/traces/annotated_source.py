@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.annotated import Annotated, annotate, sources
 from worldwise.explain.owners import Explainer
 from worldwise.lab.lab import Lab

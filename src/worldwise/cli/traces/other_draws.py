@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.tools import FOLLOWED, Session
+from worldwise.cli.traces.plugin_runs import FOLLOWED, Session
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import seed_problem
 from worldwise.predict.bounds import estimates

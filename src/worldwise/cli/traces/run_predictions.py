@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.layers import load_rules
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case

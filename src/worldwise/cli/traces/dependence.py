@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from worldwise.base.output import safe_text
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.tools import Output
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.plugin_runs import Output
 from worldwise.explain.dependence import dependence
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
