@@ -16,7 +16,7 @@ import pytest
 import screens
 from machines import Tool
 from worldwise.base import paths
-from worldwise.families.keycache.cut import GOOD, LOST
+from worldwise.families.keycache.power_cut import GOOD, LOST
 from worldwise.read.lens import read_run
 from worldwise.run.rundir import open_run
 

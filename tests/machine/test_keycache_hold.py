@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.families.keycache import campaign
-from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST
+from worldwise.families.keycache.power_cut import BETWEEN, GOOD, LOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case

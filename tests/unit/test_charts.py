@@ -14,7 +14,7 @@ from pages import traced
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import size_text
-from worldwise.families.keycache.load_tables import hit_rates
+from worldwise.families.keycache.report.load_tables import hit_rates
 from worldwise.families.storage.tables import TABLES
 from worldwise.plan.case import parse_case
 from worldwise.read.lens import read_run

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
-from worldwise.families.keycache.cut import judge
+from worldwise.families.keycache.power_cut import judge
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import RECORDS

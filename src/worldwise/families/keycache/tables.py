@@ -6,11 +6,18 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
-from worldwise.families.keycache.answer import keycache_answers
-from worldwise.families.keycache.floor import Floor, Hit
-from worldwise.families.keycache.hold_tables import keycache_hold_sections
-from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, hit_rates, keycache_load_sections
-from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.report.answer import keycache_answers
+from worldwise.families.keycache.report.load_tables import (
+    CLOCK_GHZ,
+    LOAD,
+    STORAGES,
+    ZIPF,
+    hit_rates,
+    keycache_load_sections,
+)
+from worldwise.families.keycache.report.lower_bound import Floor, Hit
+from worldwise.families.keycache.report.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.report.survival_tables import keycache_hold_sections
 from worldwise.families.keycache.spec import (
     KEYCACHE_ACTIONS,
     KEYCACHE_CUT,

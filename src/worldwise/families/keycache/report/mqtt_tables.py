@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
-from worldwise.families.keycache.floor import Floor
+from worldwise.families.keycache.report.lower_bound import Floor
 from worldwise.families.keycache.spec import KEYCACHE_MQTT, RELAYS
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worldwise.base.tables import Section, Table, whole
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, HOLDS, LABELS
-from worldwise.families.keycache.cut import BEGUN, BETWEEN, GOOD, LOST, NEW, OLD, WRONG
+from worldwise.families.keycache.power_cut import BEGUN, BETWEEN, GOOD, LOST, NEW, OLD, WRONG
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD, KEYS
 from worldwise.read.models import Attempt, Reading
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from worldwise.base.tables import Section, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.attempts import HOLDS
-from worldwise.families.keycache.cut import GOOD
-from worldwise.families.keycache.floor import ALLOWED, Hit
+from worldwise.families.keycache.power_cut import GOOD
+from worldwise.families.keycache.report.lower_bound import ALLOWED, Hit
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
