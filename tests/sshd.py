@@ -13,7 +13,7 @@ from pathlib import Path
 from machines import LOOPBACK, listening
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import confinement
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.limits import Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.ssh import SshAddress

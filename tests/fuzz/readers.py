@@ -19,7 +19,8 @@ from unittest import mock
 from worldwise.base import archives, files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import model
-from worldwise.lab import bundle, objects, shared
+from worldwise.lab import bundle
+from worldwise.lab.shared_store import object_store, store
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.machine import elf, elfasking, elfreading, firmware, variables
@@ -213,12 +214,12 @@ def read_bundle(data: bytes) -> None:
 
 def read_object(data: bytes) -> None:
     """An archive of an object store, its own SHA-256 behind it, unpacked."""
-    with _work("object", _LIMITS.total) as work, mock.patch.object(objects, "LIMITS", _LIMITS):
+    with _work("object", _LIMITS.total) as work, mock.patch.object(object_store, "LIMITS", _LIMITS):
         path = work / "archive"
         path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
-        assert objects._whole(path)
+        assert object_store._whole(path)
         try:
-            objects._unpack(path, work / "made")
+            object_store._unpack(path, work / "made")
         except archives.ArchiveError as error:
             raise WorldwiseError(str(error)) from None
         assert not any(each.is_symlink() for each in work.rglob("*"))
@@ -236,8 +237,8 @@ def read_folder(data: bytes) -> None:
                 _make(path, kind, places)
         notes: list[str] = []
         final = work / "made"
-        with mock.patch.object(shared, "LIMITS", _LIMITS):
-            taken = shared.Shared(notes.append, work / "store").take("images", "it", final, lambda _: "")
+        with mock.patch.object(store, "LIMITS", _LIMITS):
+            taken = store.Shared(notes.append, work / "store").take("images", "it", final, lambda _: "")
         assert taken == final.exists()
         if not taken:
             raise WorldwiseError(notes[-1])

@@ -30,7 +30,7 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox import identity
 from worldwise.lab.sandbox.identity import confinement, confinement_of
-from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
+from worldwise.lab.sandbox.lent_folders import end_of, lent, scratch, socket_of
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries import own
 from worldwise.machine.elf import address_name

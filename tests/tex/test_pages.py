@@ -11,7 +11,7 @@ import pytest
 from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run

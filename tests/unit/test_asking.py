@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import command_line
 from command_line import Answer
-from worldwise.lab import asking
+from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
 from worldwise.lab.debian.mirrors import MIRROR_VARIABLE
-from worldwise.lab.debian.second import PACKAGES, SOURCES_VARIABLE
+from worldwise.lab.debian.second_sources import PACKAGES, SOURCES_VARIABLE
 
 THERE = "/pool/main/t/there/there_1.0_amd64.deb"
 
@@ -63,7 +63,7 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.delenv(SOURCES_VARIABLE, raising=False)
-    monkeypatch.setattr(asking, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_answers(server: Server, tmp_path: Path) -> None:
     server.known |= {"/other": (200, 6), "/broken": (500, None), "/moved": (302, None), "/shy": (200, None)}
 
     def state(path: str) -> tuple[str, str]:
-        answer = asking.ask(f"{server.address}{path}", 5)
+        answer = mirror_check.ask(f"{server.address}{path}", 5)
         return answer.state, answer.words
 
     assert state(THERE) == ("there", "")
@@ -98,11 +98,11 @@ def test_the_answers(server: Server, tmp_path: Path) -> None:
     server.asked.clear()
     assert state("/broken") == ("unanswered", "status 500")
     assert server.asked == ["/broken"] * 2
-    assert asking.ask("http://127.0.0.1:1/x", 5).state == "unanswered"
+    assert mirror_check.ask("http://127.0.0.1:1/x", 5).state == "unanswered"
     (tmp_path / "a b").write_bytes(b"12345")
-    assert asking.ask(f"file://{tmp_path}/a%20b", 5).state == "there"
-    assert asking.ask(f"file://{tmp_path}/a%20b", 6).state == "changed"
-    assert asking.ask(f"copy:{tmp_path}/c", 6).state == "vanished"
+    assert mirror_check.ask(f"file://{tmp_path}/a%20b", 5).state == "there"
+    assert mirror_check.ask(f"file://{tmp_path}/a%20b", 6).state == "changed"
+    assert mirror_check.ask(f"copy:{tmp_path}/c", 6).state == "vanished"
 
 
 def test_a_file_is_lost_if_no_mirror_has_it(server: Server, tmp_path: Path) -> None:
@@ -111,30 +111,32 @@ def test_a_file_is_lost_if_no_mirror_has_it(server: Server, tmp_path: Path) -> N
     kept.parent.mkdir(parents=True)
     kept.write_bytes(b"12345")
     empty = f"file://{tmp_path}/empty"
-    assert asking.lost_files([there], [empty, server.address], [], lambda _: None) == []
+    assert mirror_check.lost_files([there], [empty, server.address], [], lambda _: None) == []
     told: list[int] = []
-    (lost,) = asking.lost_files([gone, there], [empty, server.address], ["file:///none"], told.append)
+    (lost,) = mirror_check.lost_files([gone, there], [empty, server.address], ["file:///none"], told.append)
     assert (lost.item, lost.vanished, lost.second) == (gone, True, "")
     assert told[-1] == 1
-    (lost,) = asking.lost_files([gone], [server.address], [f"file://{tmp_path}"], lambda _: None)
+    (lost,) = mirror_check.lost_files([gone], [server.address], [f"file://{tmp_path}"], lambda _: None)
     assert lost.describe() == (
         f"gone 1.0 (amd64): gone_1.0_amd64.deb: not on {server.address} (status 404); file://{tmp_path} has it"
     )
     # A mirror that is down is not waited for again and again.
     server.asked.clear()
     server.known = {f"/{wanted(str(number)).path}": (500, None) for number in range(30)}
-    lost30 = asking.lost_files([wanted(str(number)) for number in range(30)], [server.address], [], lambda _: None)
+    lost30 = mirror_check.lost_files(
+        [wanted(str(number)) for number in range(30)], [server.address], [], lambda _: None
+    )
     assert (len(lost30), any(one.vanished for one in lost30)) == (30, False)
-    assert len(server.asked) == 2 * asking._AT_A_TIME
+    assert len(server.asked) == 2 * mirror_check._AT_A_TIME
     # That a mirror cannot be asked says nothing of a file.
-    (lost,) = asking.lost_files([gone], ["http://127.0.0.1:1"], [], lambda _: None)
+    (lost,) = mirror_check.lost_files([gone], ["http://127.0.0.1:1"], [], lambda _: None)
     assert not lost.vanished
 
 
 def test_it_goes_by_the_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.known = {f"http://mirror.invalid{THERE}": (200, 5)}
     monkeypatch.setenv("http_proxy", server.address)
-    assert asking.ask(f"http://mirror.invalid{THERE}", 5).state == "there"
+    assert mirror_check.ask(f"http://mirror.invalid{THERE}", 5).state == "there"
     assert server.asked == [f"http://mirror.invalid{THERE}"]
 
 
@@ -161,11 +163,11 @@ def test_it_trusts_the_authorities_of_the_environment(
     # Its threads may tell of a handshake that the client ended.
     monkeypatch.setattr(server, "handle_error", lambda *_: None)
     address = f"https://{loopback}:{server.server_port}{THERE}"
-    refused = asking.ask(address, 5)
+    refused = mirror_check.ask(address, 5)
     assert refused.state == "unanswered"
     assert "certificate verify failed" in refused.words
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    assert asking.ask(address, 5).state == "there"
+    assert mirror_check.ask(address, 5).state == "there"
 
 
 def test_the_command(

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.debian.beside import Beside, goes_beside, with_empty_files
+from worldwise.lab.build_root import Making
 from worldwise.lab.debian.lock import Package
+from worldwise.lab.debian.unpacked_packages import Beside, goes_beside, with_empty_files
 from worldwise.lab.lab import open_lab
-from worldwise.lab.making import Making
-from worldwise.lab.sandbox import unsynced
+from worldwise.lab.sandbox import without_sync
 
 EMPTY = ("/usr/share/doc",)
 
@@ -148,7 +148,7 @@ def test_a_program_waits_for_no_disk() -> None:
     """If this fails, dpkg waits for the disk a thousand times while it makes a root."""
     sync = "import os; os.fsync(1000)"  # no such file: the kernel would say so
     assert subprocess.run([sys.executable, "-I", "-c", sync], capture_output=True, check=False).returncode != 0
-    subprocess.run([sys.executable, "-I", unsynced.__file__, sys.executable, "-I", "-c", sync], check=True)
+    subprocess.run([sys.executable, "-I", without_sync.__file__, sys.executable, "-I", "-c", sync], check=True)
 
 
 def test_a_root_without_its_programs_is_refused(tmp_path: Path) -> None:

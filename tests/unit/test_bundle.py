@@ -29,7 +29,7 @@ from worldwise.base.output import safe_text
 from worldwise.lab import bundle
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE
-from worldwise.lab.debian.second import CRATES, PACKAGES, SOURCES_VARIABLE, second_sources
+from worldwise.lab.debian.second_sources import CRATES, PACKAGES, SOURCES_VARIABLE, second_sources
 from worldwise.lab.debian.store import Store
 from worldwise.lab.image import Crate, Fetch, ImageStore, Recipe
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from worldwise.families.keycache import demo
-from worldwise.lab.expected import expected, unbuilt
+from worldwise.lab.expected_builds import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import open_lab
 

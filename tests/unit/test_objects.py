@@ -23,8 +23,8 @@ from received import little_disk, little_memory, sparse
 from worldwise import cli
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.objects import Objects, objects_at
-from worldwise.lab.shared import Shared
+from worldwise.lab.shared_store.object_store import Objects, objects_at
+from worldwise.lab.shared_store.store import Shared
 from worldwise.run.results import ResultStore
 
 DIGEST = "0123456789abcdef" * 4
@@ -302,7 +302,9 @@ def test_an_attack_by_an_object_is_damage(
 ) -> None:
     """If this fails, who may write to a store fills the disk or the memory of all, hangs them or ends their runs."""
     data, says = ATTACKS[what]
-    monkeypatch.setattr("worldwise.lab.objects.LIMITS", files.TreeLimits(file=4096, total=5120, entries=20, depth=8))
+    monkeypatch.setattr(
+        "worldwise.lab.shared_store.object_store.LIMITS", files.TreeLimits(file=4096, total=5120, entries=20, depth=8)
+    )
     (tmp_path / "store" / "images").mkdir(parents=True)
     path = tmp_path / "store" / "images" / "a.tar"
     path.write_bytes(hostile.with_digest(data + hostile.END))
@@ -336,7 +338,7 @@ class Endless(MemoryFileSystem):  # type: ignore[misc] # fsspec has no types
 def test_a_server_that_never_ends_is_left(tmp_path: Path, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a server that sends for ever fills the disk."""
     monkeypatch.setattr("fsspec.core.url_to_fs", lambda url: (Endless(), url))
-    monkeypatch.setattr("worldwise.lab.objects._MOST_ARCHIVE", 5 * 2**20)
+    monkeypatch.setattr("worldwise.lab.shared_store.object_store._MOST_ARCHIVE", 5 * 2**20)
     objects_at.cache_clear()
     shared = Shared(notes.append, "endless://store")
     with little_disk():

@@ -19,8 +19,8 @@ import pytest
 from received import little_disk, sparse
 from synthetic import make_suite, new_writer
 from worldwise.base import files, paths
-from worldwise.lab import shared as module
-from worldwise.lab.shared import NEW, Shared
+from worldwise.lab.shared_store import store as module
+from worldwise.lab.shared_store.store import NEW, Shared
 from worldwise.run.results import ResultStore
 from worldwise.run.rundir import open_run
 
@@ -34,8 +34,8 @@ from pathlib import Path
 def no_locks(*_):
     raise OSError(errno.ENOLCK, "no locks available")
 fcntl.flock = fcntl.lockf = no_locks
-from worldwise.lab import shared as module
-from worldwise.lab.shared import Shared
+from worldwise.lab.shared_store import store as module
+from worldwise.lab.shared_store.store import Shared
 place, own = Path(sys.argv[1]), Path(sys.argv[2])
 own.mkdir()
 notes = []

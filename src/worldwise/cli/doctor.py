@@ -9,7 +9,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.columns import echo_line
 from worldwise.cli.common.help_screen import Command
 from worldwise.lab.host.doctor import examine
-from worldwise.lab.host.points import Point
+from worldwise.lab.host.doctor_checks import Point
 
 _MARKS = {"fine": "ok", "note": "note", "wrong": "WRONG"}
 FORMAT = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.holding import mark_used
+from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import check_files
 
 # No library's sources are larger than these limits.

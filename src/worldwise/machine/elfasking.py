@@ -28,7 +28,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 import worldwise
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.holding import mark_used
+from worldwise.lab.cache_locks import mark_used
 
 # Part of the cache's addresses: raise it when the same ELF file would give another answer.
 _FORMAT = 4

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.libraries.boards import Board
 from worldwise.machine.gdbserver import Address, GdbServer
 from worldwise.machine.heard import Listener, Log

@@ -17,7 +17,7 @@ from worldwise.base import files
 from worldwise.base.counter_units import CYCLES, Unit
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elfasking import ask
 from worldwise.machine.machine import (

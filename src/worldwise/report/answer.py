@@ -8,7 +8,7 @@ from rich.console import Console
 
 from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.tables import Section
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.read.models import Reading
 from worldwise.report import hosted
 from worldwise.report.first import SCREEN_LINES, lines_of
@@ -140,7 +140,7 @@ def measured_lines(reading: Reading) -> list[str]:
         parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
-    if differs := differing.whole(reading.run.drift):
+    if differs := lock_differences.whole(reading.run.drift):
         lines.append(differs)
     if reading.run.stack:
         lines.append(reading.run.stacked)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, Table
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
 from worldwise.report.first import first_screen
@@ -84,7 +84,7 @@ def _paragraph(
         f"Instruction counts were made with {named([first])}{shown(_revision(reading))}, run {shown(run.id)}, "
         f"suite {shown(run.suite)}, on an emulated machine: {named(others)}",
         shown(f"The lab with the SHA-256 {run.lab} pins all of these but worldwise") if run.lab else "",
-        shown(differing.whole(run.drift)),
+        shown(lock_differences.whole(run.drift)),
         shown(run.stacked),
         shown(
             "A count is the number of executed instructions between two readings of a counter that advances by one for "

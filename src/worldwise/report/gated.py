@@ -8,7 +8,7 @@ from rich.console import Console
 
 from worldwise.base.output.safe_text import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.read.compared.comparison import Comparison, Gate, Row, Side
 from worldwise.report.document import markdown_text
 from worldwise.report.formats import tracking
@@ -376,7 +376,7 @@ def _provenance(side: Side) -> str:
     revision = f", revision {side.git}" if side.git else ""
     own = "".join(f"; {name} {digest[:12]}" for name, digest in side.own.items())
     state = "" if side.state == "complete" else f" ({side.state})"
-    said = differing.whole(side.drift)
+    said = lock_differences.whole(side.drift)
     differs = f" {said}" if said else ""
     return (
         f"run {side.run}{state}, begun {side.started}; worldwise {side.worldwise}{revision}; "

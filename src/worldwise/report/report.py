@@ -9,7 +9,7 @@ from rich.console import Console
 
 from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
 from worldwise.report import counts, hosted, inputs, predicted, prices, tasks
@@ -192,7 +192,7 @@ def _provenance(reading: Reading) -> str:
     lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
     revision = f", revision {run.git[:12]}" if run.git else ""
     said = f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
-    return " ".join(filter(None, (said, run.settings, differing.whole(run.drift))))
+    return " ".join(filter(None, (said, run.settings, lock_differences.whole(run.drift))))
 
 
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from worldwise.base import files
 from worldwise.base.files import file_sha256
 from worldwise.base.json_model import parse_json
-from worldwise.lab.holding import mark_used
+from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.records.predicted import MOST_BYTES, PredictedCase
 

@@ -81,7 +81,7 @@ def share(place: str) -> None:
     os.environ[paths.SHARED_VARIABLE] = found
     if paths.is_url(found):
         # Few need it.
-        from worldwise.lab.objects import objects_at
+        from worldwise.lab.shared_store.object_store import objects_at
 
         objects_at(found).check()
         return

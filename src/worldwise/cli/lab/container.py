@@ -21,9 +21,9 @@ from worldwise.base.output import safe_text
 from worldwise.cli.cache import age_seconds
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output
+from worldwise.lab.build_root import MARKER
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.lab.making import MARKER
 from worldwise.lab.oci import Layer, write_image
 from worldwise.lab.roots import RECIPE
 

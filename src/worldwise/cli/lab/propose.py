@@ -14,7 +14,7 @@ from typing import Any
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.lab import differing, drift
+from worldwise.lab import drift, lock_differences
 from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, Source, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
@@ -123,7 +123,7 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
 
 def _words(found: Proposal, new: Lock, suite: str, compared: str) -> str:
     before, after = found.old.digest(RECIPE)[:12], new.digest(RECIPE)[:12]
-    changed = differing.changes(found.old, new)
+    changed = lock_differences.changes(found.old, new)
     lines = [f"Lab: {before} -> {after}" if before != after else f"Lab: {before}, as before", ""]
     lines += [f"- {change}" for change in changed] or ["No version differs."]
     if found.staying:

@@ -16,14 +16,14 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.columns import echo_line
 from worldwise.cli.common.options import locked_option, setting
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
-from worldwise.lab import differing
 from worldwise.lab import drift as drifting
+from worldwise.lab import lock_differences
 from worldwise.lab.debian.lock import File, differences, load_lock
 from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
 from worldwise.lab.lab import Lab, labs_in, open_lab
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.identity import Confinement, confinement
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.network import Bind
 
 
@@ -88,7 +88,7 @@ def drift(name: str, undo: bool) -> None:
     for package, before, after in differences(lock, new):
         safe_text.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
     safe_text.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
-    safe_text.echo(differing.whole(differing.changes(lock, new)))
+    safe_text.echo(lock_differences.whole(lock_differences.changes(lock, new)))
     sys.exit(1)
 
 
@@ -107,7 +107,7 @@ def status() -> None:
     rows.append(("SHA-256", place.digest))
     rows.append(("state", problem or "built"))
     if place.differing:
-        rows.append(("lock", differing.sentence(place.differing)))
+        rows.append(("lock", lock_differences.sentence(place.differing)))
     rows.append(("directory", str(place.directory)))
     if not problem:
         rows.append(("size", space_text(directory_size(place.root))))

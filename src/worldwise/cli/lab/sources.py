@@ -18,11 +18,12 @@ from worldwise.cli.common.options import check_output
 from worldwise.cli.common.process_end import EXIT_EXCEEDED
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
 from worldwise.cli.lab.propose import propose
-from worldwise.lab import asking, bundle, yanked
+from worldwise.lab import bundle, yank_check
+from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish, resolve, with_sha1
-from worldwise.lab.debian.second import BUNDLE, second_sources
+from worldwise.lab.debian.second_sources import BUNDLE, second_sources
 from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, open_lab
@@ -138,7 +139,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
       worldwise lab mirrors
       worldwise lab mirrors --root main --root render
     """
-    lost: list[asking.Lost] = []
+    lost: list[mirror_check.Lost] = []
     with safe_text.console(stderr=True).status("asking") as shown:
         for place in [open_lab(name=name) for name in dict.fromkeys(names)]:
 
@@ -146,7 +147,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
                 shown.update(f"asking for {title}: {left:,} files to be found")
 
             wanted = list({item.file.sha256: item for item in place.wanted()}.values())
-            found = asking.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
+            found = mirror_check.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
             if any(not one.answers for one in found):
                 raise no_mirror()
             gone = [one for one in found if one.vanished]
@@ -182,9 +183,9 @@ def yanked_command() -> None:
     place = open_lab(name="render")
     place.ensure()
     crates = pinned_crates()
-    found = {f"crates ({len(crates)})": yanked.yanked_crates(place, crates)}
+    found = {f"crates ({len(crates)})": yank_check.yanked_crates(place, crates)}
     for name in ("run", "dask"):
-        found[f"requirements/{name}.txt"] = yanked.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
+        found[f"requirements/{name}.txt"] = yank_check.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
     for what, which in found.items():
         safe_text.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
     if any(found.values()):

@@ -14,7 +14,7 @@ from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.annotated import Annotated, annotate, sources
 from worldwise.explain.owners import Explainer
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.lent_folders import scratch
 from worldwise.lab.sandbox.limits import GIB, MIB, Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.elfasking import ask

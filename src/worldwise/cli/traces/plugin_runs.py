@@ -23,7 +23,7 @@ from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
 from worldwise.explain.own_code import Armv7Explainer, FirmwareExplainer, OwnExplainer, ThreadExplainer
 from worldwise.explain.owners import Explainer
-from worldwise.lab.expected import expected, unbuilt
+from worldwise.lab.expected_builds import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe, tree_digest
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own, own_code

@@ -91,7 +91,7 @@ def exec_command(
     """
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
-    from worldwise.lab.recent import Recent
+    from worldwise.lab.recent_hashes import Recent
     from worldwise.libraries.user_code.harness import harness_line
     from worldwise.machine.emulator import Emulator
     from worldwise.run.code.executing import append, execute, execute_firmware

@@ -15,12 +15,12 @@ from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.files import copy, file_sha256
 from worldwise.base.output import safe_text
-from worldwise.lab import holding
+from worldwise.lab import cache_locks
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, no_mirror
-from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
+from worldwise.lab.debian.second_sources import BUNDLE, CRATES, PACKAGES, second_sources
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
-from worldwise.lab.shared import Shared
+from worldwise.lab.shared_store.store import Shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -139,7 +139,7 @@ class Store:
             self.console.print("worldwise: another worldwise is downloading; waiting for it")
 
         # Threads of this process wait for each other in silence.
-        with _DOWNLOADING, holding.waiting(self.directory / "lock", tell):
+        with _DOWNLOADING, cache_locks.waiting(self.directory / "lock", tell):
             yield
 
     def _missing(self, wanted: Sequence[Wanted]) -> list[Wanted]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.lent_folders import scratch
 
 # The content of an ELF file with debug information, and lines of addresses in hexadecimal: what addr2line prints.
 Addr2line = Callable[[bytes, str], str]

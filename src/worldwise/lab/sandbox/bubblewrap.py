@@ -12,11 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import TypedDict
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.sandbox.calls import filter_file
 from worldwise.lab.sandbox.identity import Confinement, confinement
 from worldwise.lab.sandbox.limits import BUILD, Limits
 from worldwise.lab.sandbox.network import Bind, network_binds
 from worldwise.lab.sandbox.refusals import missing_tool
+from worldwise.lab.sandbox.system_calls import filter_file
 
 # The one date everything built in the lab carries (2025-01-01 00:00:00 UTC).
 SOURCE_DATE_EPOCH = 1735689600

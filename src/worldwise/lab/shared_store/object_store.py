@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An object store that many machines share, such as S3, by fsspec, an optional package; see worldwise.lab.shared.
+"""An object store that many machines share, such as S3, by fsspec, an optional package; see store.py beside it.
 
 A folder is one object, a tar archive with its own SHA-256 behind it. An object store has all of an object or nothing,
 so a reader sees whole things, however many write at once, and a writer that is killed leaves nothing.
@@ -19,8 +19,8 @@ from typing import Any
 
 from worldwise.base import archives, files, paths
 from worldwise.base.errors import HostError
+from worldwise.lab.sandbox.file_copies import MOST_FILES
 from worldwise.lab.sandbox.limits import BUILD
-from worldwise.lab.sandbox.taking import MOST_FILES
 
 # What a folder that machines share may have: what a build may leave, and folders besides. No result has as much.
 LIMITS = files.TreeLimits(file=BUILD.file_size, total=BUILD.disk, entries=2 * MOST_FILES, depth=64)

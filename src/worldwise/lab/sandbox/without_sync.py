@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a program for which the disk need not be up to date: `python unsynced.py PROGRAM ARGUMENTS`.
+"""Runs a program for which the disk need not be up to date: `python without_sync.py PROGRAM ARGUMENTS`.
 
 What asks the kernel to write to the disk is answered at once, as done, for the program and all that it starts. dpkg
 asks a thousand times while it makes a root, and waits each time; a root that a loss of power leaves half written has no

@@ -4,8 +4,8 @@
 A folder is one of a network file system. Nothing in it is ever locked, since file systems differ in what a lock means
 to another machine. A thing is copied in under a name that nobody else has, and renamed to its own when it is whole:
 readers see all of it or nothing, and a writer that is killed leaves only what nobody looks at. An object store
-(worldwise.lab.objects) has whole objects or none. Two writers of one address have the same bytes, so whoever is first
-is taken. Every reader copies, and verifies its copy.
+(worldwise.lab.shared_store.object_store) has whole objects or none. Two writers of one address have the same bytes, so
+whoever is first is taken. Every reader copies, and verifies its copy.
 
 Whoever may write there may be a stranger: no link below the folder is followed, neither to read nor to write, and a
 thing that has what ours do not have (links, special files, more than LIMITS) is damaged.
@@ -24,7 +24,7 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from worldwise.base import files, paths
-from worldwise.lab.objects import LIMITS, objects_at, room
+from worldwise.lab.shared_store.object_store import LIMITS, objects_at, room
 
 # What a killed writer left is removed when it is so many seconds old; no writer takes as long.
 _LEFT = 2 * 86400

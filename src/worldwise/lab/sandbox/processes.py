@@ -14,7 +14,7 @@ from typing import IO
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.sandbox.lending import end_of, lent
+from worldwise.lab.sandbox.lent_folders import end_of, lent
 from worldwise.lab.sandbox.limits import KIB, MIB, Limits, Watch, broken_limit, ended
 from worldwise.lab.sandbox.refusals import refusal_in
 

@@ -17,7 +17,7 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 from worldwise.lab.debian.lock import Wanted
-from worldwise.lab.debian.second import PACKAGES
+from worldwise.lab.debian.second_sources import PACKAGES
 from worldwise.lab.debian.sources import listing
 from worldwise.lab.debian.web import Redirect
 from worldwise.lab.host.network import without_password

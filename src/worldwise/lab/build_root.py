@@ -24,14 +24,14 @@ from worldwise.base.disk import directory_size, require_space
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.lab.contents import Contents
-from worldwise.lab.debian.beside import Beside, asked, goes_beside, with_empty_files
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
 from worldwise.lab.debian.store import Store
+from worldwise.lab.debian.unpacked_packages import Beside, asked, goes_beside, with_empty_files
 from worldwise.lab.roots import RECIPE, ROOTS
-from worldwise.lab.sandbox import unsynced
-from worldwise.lab.sandbox.calls import libseccomp
-from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox import without_sync
+from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.refusals import missing_tool
+from worldwise.lab.sandbox.system_calls import libseccomp
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -195,9 +195,9 @@ class Making:
     def _run_as_root(self, stage: Path, root: Path, log: IO[str]) -> tuple[int, int]:
         """Have mmdebstrap make the root in place. Returns its status, and 0."""
         # In a namespace of its own, so that no mount outlives it: removing the root would empty the host's /dev/shm.
-        # Without it unsynced.py could only say so in the log.
+        # Without it without_sync.py could only say so in the log.
         libseccomp()
-        before = ("unshare", "--mount", sys.executable, "-I", unsynced.__file__)
+        before = ("unshare", "--mount", sys.executable, "-I", without_sync.__file__)
         maker = self._mmdebstrap(stage, "root", "directory", root, subprocess.DEVNULL, before)
         self._wait(maker, log)
         if maker.returncode == 0:
