@@ -21,7 +21,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import model
 from worldwise.lab import bundle
 from worldwise.lab.shared_store import object_store, store
-from worldwise.libraries.own_manifest import check_manifest
+from worldwise.libraries.own_library.manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.machine import elf, elfasking, elfreading, firmware, variables
 from worldwise.machine.symbols.frames import CallFrames

@@ -32,7 +32,7 @@ from worldwise.lab.sandbox import identity
 from worldwise.lab.sandbox.identity import confinement, confinement_of
 from worldwise.lab.sandbox.lent_folders import end_of, lent, scratch, socket_of
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.elf import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
@@ -387,7 +387,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         folder.mkdir()
         (folder / "implementation.toml").write_text(MANIFEST)
         (folder / "adapter.c").write_text(ADAPTER % what)
-        (brought,) = own.bring([folder])
+        (brought,) = own_libraries.bring([folder])
         wanted = Case(BOARD, brought.name, "O2", "sha256", 2, 0, (("size", "16B"),))
         target = EMULATED[BOARD]
         machine = target.machine(wanted, images)
@@ -399,7 +399,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         return directory
 
     yield run
-    own.forget()
+    own_libraries.forget()
 
 
 @pytest.mark.parametrize("what", _GUESTS)
@@ -501,7 +501,7 @@ def test_a_host_without_other_users_refuses_strangers_code(tmp_path: Path, monke
     found = confinement_of(0, "0 0 1\n", "0 0 1\n", 7)
     monkeypatch.setattr(identity, "confinement", lambda: found)
     with pytest.raises(WorldwiseError, match="it would run as root of this host"):
-        own.bring([tmp_path / "library"], tmp_path / "cache")
+        own_libraries.bring([tmp_path / "library"], tmp_path / "cache")
 
 
 def test_the_lab_is_the_same_for_every_root() -> None:

@@ -19,7 +19,7 @@ from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.model import parse
 from worldwise.libraries.boards import Core, load_core, table_of
-from worldwise.libraries.fitting import Fittable
+from worldwise.libraries.fittable import Fittable
 from worldwise.plan.case import Case
 from worldwise.predict import cores
 from worldwise.predict.errors import ErrorLines, load_errors

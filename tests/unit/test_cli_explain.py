@@ -183,7 +183,7 @@ def test_a_difference_of_runs_is_of_the_same_calls_each_with_its_own_library(
         yield []
         registered.pop()
 
-    monkeypatch.setattr(between.own, "kept", kept)
+    monkeypatch.setattr(between.own_libraries, "kept", kept)
     session = Explaining(registered)
     cases = between.cases_between(old, new, ["*attestdiv"])
     assert cases == [SIGNED_CASE]

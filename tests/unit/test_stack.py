@@ -16,7 +16,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
 from worldwise.lab.sandbox.limits import Limits
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, require_known, require_settings, require_words
 from worldwise.libraries.stacks.stack import BroughtStack
@@ -286,10 +286,10 @@ def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
         (log, "core/a.c:3:1: error: expected ';'"),
         ("== x\nworldwise: the patch a.patch does not apply\n", "the patch a.patch does not apply"),
     ):
-        with stack.used(made), pytest.raises(WorldwiseError) as refused, own.told("mbedtls-nist"):
+        with stack.used(made), pytest.raises(WorldwiseError) as refused, own_libraries.told("mbedtls-nist"):
             raise WorldwiseError("the build of optee failed", "see the log", details)
         assert refused.value.message == f"{made.origin}: {words}"
-    with pytest.raises(WorldwiseError, match="the build of optee failed"), own.told("mbedtls-nist"):
+    with pytest.raises(WorldwiseError, match="the build of optee failed"), own_libraries.told("mbedtls-nist"):
         raise WorldwiseError("the build of optee failed", "see the log", log)
 
 
@@ -302,7 +302,7 @@ def test_an_old_release_is_named_where_a_build_fails(header: str, old: bool, tmp
     with (
         stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')),
         pytest.raises(WorldwiseError) as refused,
-        own.told("mbedtls-nist"),
+        own_libraries.told("mbedtls-nist"),
     ):
         raise WorldwiseError("the build of programs failed", "see the log", "ta.c:1:1: error: wrong type\n")
     assert ("older than 3.21" in refused.value.hint) == old
@@ -419,14 +419,14 @@ def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> Non
     """If this fails, a run's instructions are explained by those of another OP-TEE."""
     with (
         pytest.raises(WorldwiseError, match="no longer has the stack abcdef"),
-        own.kept({"stack": "abcdef" * 10}, tmp_path),
+        own_libraries.kept({"stack": "abcdef" * 10}, tmp_path),
     ):
         pass
     made = brought(tmp_path, DEBUG)
     with stack.used(made):
-        with own.kept({"stack": made.digest}, tmp_path):
+        with own_libraries.kept({"stack": made.digest}, tmp_path):
             assert stack.current() == made
-        with own.kept({}, tmp_path):
+        with own_libraries.kept({}, tmp_path):
             assert stack.current() is None
         assert stack.current() == made
 

@@ -15,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.model import Model, StrictModel, Text, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
 from worldwise.libraries.cores import features_of
-from worldwise.libraries.fitting import Calibration, Fittable
+from worldwise.libraries.fittable import Calibration, Fittable
 from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")

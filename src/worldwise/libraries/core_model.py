@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from worldwise.base.toml.model import StrictModel, Text
-from worldwise.libraries.fitting import Fittable
+from worldwise.libraries.fittable import Fittable
 
 Kind = Literal["out-of-order", "in-order", "mcu"]
 

@@ -11,7 +11,7 @@ from worldwise.run.manifests import RUN_FILE, OwnEntry
 from worldwise.run.rundir import Run
 
 if TYPE_CHECKING:
-    from worldwise.libraries.own import Brought
+    from worldwise.libraries.own_library.own_libraries import Brought
 
 
 def entry_of(own: "Brought") -> OwnEntry:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.lab.image import ImageStore, Recipe
-from worldwise.libraries import own
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.own_library import own_libraries as own
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import READY_SYMBOL, Machine

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own_library import own_libraries as own
 from worldwise.libraries.stacks import stack
 from worldwise.libraries.stacks.config import require_settings
 from worldwise.machine.elf import loaded_bytes, symbol_address

@@ -15,7 +15,7 @@ from statistics import fmean
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.core_model import CoreModel, flat_table
-from worldwise.libraries.fitting import Calibration, Errors
+from worldwise.libraries.fittable import Calibration, Errors
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.predict.bounds import middle

@@ -9,7 +9,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
 from worldwise.base.toml.model import parse, read_text
 from worldwise.libraries.boards import Core
-from worldwise.libraries.fitting import Calibration
+from worldwise.libraries.fittable import Calibration
 from worldwise.validation.calibration import WAITS, Fit
 
 

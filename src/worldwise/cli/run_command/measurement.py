@@ -11,8 +11,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.common.progress import Display
 from worldwise.cli.report import Wanted, show
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.libraries import own
-from worldwise.libraries.own import Brought
+from worldwise.libraries.own_library import own_libraries
+from worldwise.libraries.own_library.own_libraries import Brought
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
@@ -88,7 +88,7 @@ def measure(order: Order, options: Options, wanted: Wanted, screen: Callable[[Ru
         require_dask()
     times = 2 if order.verify else 1
     display = Display(order.away.costs if order.away else costs_of(order.cases, {}), times)
-    own.announce(order.brought, display.note)
+    own_libraries.announce(order.brought, display.note)
     lab = open_lab(display.console)
     lab.ensure()
     lab.require_entry()

@@ -24,7 +24,7 @@ from worldwise.run.rundir import Run, open_run
 
 if TYPE_CHECKING:
     from worldwise.cli.run_command.measurement import Away, Order
-    from worldwise.libraries.own import Own
+    from worldwise.libraries.own_library.own_libraries import Own
     from worldwise.libraries.stacks.stack import BroughtStack
     from worldwise.run.measurers import Remote
 
@@ -322,7 +322,7 @@ def _brought(directories: Iterable[Path]) -> "list[Own]":
     directories = list(directories)
     if not directories:
         return []
-    from worldwise.libraries import own
+    from worldwise.libraries.own_library import own_libraries as own
 
     click.get_current_context().call_on_close(own.forget)
     return own.bring(directories)

@@ -12,7 +12,7 @@ from worldwise.cli.traces.plugin_runs import Output
 from worldwise.explain.dependence import dependence
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.qemu import WATCHED_SILENCE
 from worldwise.machine.symbols.inlined import PROGRAM, addr2line
@@ -47,8 +47,8 @@ def show_dependence(
     """
     if form not in FORMATS:
         raise click.UsageError(f"--vary can be printed as {', '.join(FORMATS)}, not as {form}")
-    click.get_current_context().call_on_close(own.forget)
-    own.announce(own.bring(directories), lambda text: safe_text.echo(text, err=True))
+    click.get_current_context().call_on_close(own_libraries.forget)
+    own_libraries.announce(own_libraries.bring(directories), lambda text: safe_text.echo(text, err=True))
     case = parse_case(what)
     inputs = list(dict.fromkeys(words.split(",")))
     require_variable(case, inputs)

@@ -8,7 +8,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.traces.plugin_runs import Session, cases_of_run, measures_of, outermost
 from worldwise.explain.explanation import Explanation
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
@@ -42,15 +42,15 @@ def keep_folders(directories: Sequence[Path], runs: Sequence[Run]) -> None:
     measured = {(entry.name, entry.digest) for run in runs for entry in run.manifest.own}
     for directory in directories:
         try:
-            (brought,) = own.bring([directory])
-            own.announce([brought], lambda text: safe_text.echo(text, err=True))
+            (brought,) = own_libraries.bring([directory])
+            own_libraries.announce([brought], lambda text: safe_text.echo(text, err=True))
             if (brought.name, brought.digest) not in measured:
                 raise WorldwiseError(
                     f"{directory}: neither {' nor '.join(run.id for run in runs)} measured it as it is now",
                     "name the folder that one of them measured; the cache keeps copies of those measured here",
                 )
         finally:
-            own.forget()
+            own_libraries.forget()
 
 
 def differences(
@@ -73,6 +73,6 @@ def _regions(case: Case, measure: str | None) -> list[tuple[str, str]]:
 
 def _explained(session: Session, run: Run, case: Case, regions: Sequence[Region]) -> list[Explanation]:
     # Both runs may have a library of one name: each is made with its own.
-    with own.kept({entry.name: entry.digest for entry in run.manifest.own}):
+    with own_libraries.kept({entry.name: entry.digest for entry in run.manifest.own}):
         explainer = session.explainer(case, run)
     return [explainer.explain(explainer.sample(*region)) for region in regions]

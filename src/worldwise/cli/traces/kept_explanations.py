@@ -8,7 +8,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.plugin_runs import Session, measures_of, outermost
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.report import flame
@@ -74,7 +74,7 @@ def traced(run: Run) -> tuple[list[Traced], list[str]]:
 
 def _explanations(session: Session, run: Run, case: Case) -> Iterator[Explanation]:
     # A library of the user's own: the cache's copy is the one that was measured.
-    with own.kept({entry.name: entry.digest for entry in run.manifest.own}):
+    with own_libraries.kept({entry.name: entry.digest for entry in run.manifest.own}):
         explainer = session.explainer(case, run)
     for name, places in measures_of(case, None).items():
         yield explainer.explain(explainer.sample(name, outermost(places)))

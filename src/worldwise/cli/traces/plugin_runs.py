@@ -26,7 +26,8 @@ from worldwise.explain.owners import Explainer
 from worldwise.lab.expected_builds import expected, unbuilt
 from worldwise.lab.image import ImageStore, Recipe, tree_digest
 from worldwise.lab.lab import open_lab
-from worldwise.libraries import own, own_code
+from worldwise.libraries import own_code
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.plugin import cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
@@ -277,13 +278,13 @@ def with_own(run: Run, directories: Iterable[Path]) -> None:
     stays unknown. Raises WorldwiseError for a folder that is not a library, or not as the run measured it.
     """
     context = click.get_current_context()
-    context.call_on_close(own.forget)
-    brought = own.bring(directories)
+    context.call_on_close(own_libraries.forget)
+    brought = own_libraries.bring(directories)
     names = {one.name for one in brought}
     check_same(run.id, [entry for entry in run.manifest.own if entry.name in names], brought)
     kept = {entry.name: entry.digest for entry in run.manifest.own if entry.name not in names}
-    brought += context.with_resource(own.kept(kept))
-    own.announce(brought, lambda text: safe_text.echo(text, err=True))
+    brought += context.with_resource(own_libraries.kept(kept))
+    own_libraries.announce(brought, lambda text: safe_text.echo(text, err=True))
 
 
 def measures_of(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:

@@ -28,7 +28,7 @@ from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import MOST_SEEDS
@@ -243,8 +243,8 @@ def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | Non
     """The cases to predict, those of a run with the run. Raises WorldwiseError."""
     if "/" in call.what and not Path(call.what).exists():
         if call.directories:
-            click.get_current_context().call_on_close(own.forget)
-            own.announce(own.bring(call.directories), lambda text: safe_text.echo(text, err=True))
+            click.get_current_context().call_on_close(own_libraries.forget)
+            own_libraries.announce(own_libraries.bring(call.directories), lambda text: safe_text.echo(text, err=True))
         return [(parse_case(call.what, call.samples, call.warmup), None)]
     try:
         run = open_run(call.what, call.runs)

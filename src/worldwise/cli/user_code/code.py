@@ -25,8 +25,8 @@ from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, Own
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.own import Brought
 from worldwise.libraries.own_code import Code, Region, case_name
+from worldwise.libraries.own_library.own_libraries import Brought
 from worldwise.libraries.user_code.harness import harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case

@@ -15,8 +15,8 @@ from worldwise.cli.common.progress import Notes
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import require_confinement
-from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, differing, require_settings
 from worldwise.libraries.stacks.stack import BroughtStack
@@ -97,13 +97,13 @@ def check(file: Path, build: bool) -> int:
     (brought,) = use(file)
     for word in stack.words(brought.stack, brought.revision):
         safe_text.echo(f"{word}")
-    with own.told(""):
+    with own_libraries.told(""):
         optee_images.require_understood(brought, images)
     wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
     safe_text.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
     if build:
-        with own.told(""):
+        with own_libraries.told(""):
             made = images.get_all(wanted)
         require_settings(brought, made[-1].directory)
         _tell_settings(images, config_of(made[-1].directory))

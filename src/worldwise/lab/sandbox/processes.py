@@ -31,7 +31,7 @@ class Job:
 
     Attributes:
         name: of the program, for messages.
-        command: the whole command line, as `entering.command` gives it.
+        command: the whole command line, as `bubblewrap.command` gives it.
         limits: what it may use.
         writable: the folders that it may write to.
         log: a file to whose end its output goes; without one it is kept for the caller.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.own import Own
+from worldwise.libraries.own_library.own_libraries import Own
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason

@@ -20,7 +20,7 @@ from worldwise.base.toml.model import read_text
 from worldwise.lab.image import ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import FIRMWARE_ELF
-from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.user_code import build_systems
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator

@@ -20,8 +20,8 @@ from worldwise.base.toml import model
 from worldwise.lab.sandbox.identity import confinement, require_confinement
 from worldwise.libraries import own_code, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.own_folder import copy_folder
-from worldwise.libraries.own_manifest import check_manifest
+from worldwise.libraries.own_library.folder_copy import copy_folder
+from worldwise.libraries.own_library.manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
 from worldwise.libraries.stacks import stack
 from worldwise.libraries.stacks.copies import kept as kept_stack
