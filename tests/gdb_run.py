@@ -11,8 +11,8 @@ from remote_run import Notes, machine_with, measured, resumed
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.machine.board.serialline import SerialAddress
 from worldwise.machine.machine import Machine
-from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.run.measure import Bench

@@ -18,12 +18,15 @@ from unittest import mock
 
 from worldwise.base import archives, files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.lab import bundle
 from worldwise.lab.shared_store import object_store, store
 from worldwise.libraries.own_library.manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
-from worldwise.machine import elf, elfasking, elfreading, firmware, variables
+from worldwise.machine.board import firmware
+from worldwise.machine.elf_files import questions as elf_questions
+from worldwise.machine.elf_files import reader as elf_reader
+from worldwise.machine.elf_files import symbol_addresses, variables
 from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
@@ -91,12 +94,12 @@ CASES: Mapping[str, Case] = {
 
 def read_suite(data: bytes) -> None:
     """A suite's file."""
-    suite.parse_suite(model.decode(data, "suite fuzz.toml"), "fuzz.toml")
+    suite.parse_suite(toml_model.decode(data, "suite fuzz.toml"), "fuzz.toml")
 
 
 def read_project(data: bytes) -> None:
     """A worldwise.toml, and what limits say."""
-    found = model.parse(Project, model.decode(data, "project fuzz.toml"), "fuzz.toml")
+    found = toml_model.parse(Project, toml_model.decode(data, "project fuzz.toml"), "fuzz.toml")
     for measure in found.measure.values():
         for limit in measure.limit.values():
             assert limit.allowed >= 0
@@ -105,16 +108,16 @@ def read_project(data: bytes) -> None:
 
 def read_baseline(data: bytes) -> None:
     """A baseline, which is written again as it was read."""
-    found = model.parse(Baseline, model.decode(data, "baseline fuzz.toml"), "fuzz.toml")
-    again = model.parse(Baseline, baseline.text_of(found, "--baseline fuzz"), "again.toml")
+    found = toml_model.parse(Baseline, toml_model.decode(data, "baseline fuzz.toml"), "fuzz.toml")
+    again = toml_model.parse(Baseline, baseline.text_of(found, "--baseline fuzz"), "again.toml")
     assert again == found
 
 
 def read_implementation(data: bytes) -> None:
     """An implementation.toml, and what it names looked for in a folder."""
     path = Path(MANIFEST)
-    text = model.decode(data, f"implementation {path}")
-    manifest = model.parse(Manifest, text, path)
+    text = toml_model.decode(data, f"implementation {path}")
+    manifest = toml_model.parse(Manifest, text, path)
     library = Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY)
     check_manifest(_LIBRARY, library)
     portable_images.curve_plan(library, "secp256r1", "cortex-m4")
@@ -275,10 +278,10 @@ def read_elf(data: bytes) -> None:
     """
 
     def said(content: bytes, debug: bytes, questions: Sequence[Sequence[object]]) -> bytes:
-        return json.dumps(elfreading.answer(content, debug, questions)).encode()
+        return json.dumps(elf_reader.answer(content, debug, questions)).encode()
 
     told: list[WorldwiseError] = []
-    with _work("elf", 0) as work, mock.patch.object(elfasking, "_said", said):
+    with _work("elf", 0) as work, mock.patch.object(elf_questions, "_said", said):
         path, cache = work / "elf", work / "symbols"
         path.write_bytes(data)
         with mock.patch.object(paths, "cache_place", lambda: work):
@@ -294,9 +297,9 @@ def read_elf(data: bytes) -> None:
 
 _NAME = "recurse"
 _CALLS: Sequence[Callable[[Path, Path], object]] = (
-    lambda path, _: elfasking.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
-    lambda path, _: elf.symbol_address(path, _NAME),
-    lambda path, _: elf.address_name(path, 0x102),
+    lambda path, _: elf_questions.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
+    lambda path, _: symbol_addresses.symbol_address(path, _NAME),
+    lambda path, _: symbol_addresses.address_name(path, 0x102),
     lambda path, _: variables.static_variable(path, "random.c", "state"),
     lambda path, _: variables.functions(path),
     lambda path, _: variables.objects(path),

@@ -20,8 +20,8 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.limits import Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.linux_host.signed_tas import trust_of
 from worldwise.machine.machine import PROGRAM, RECORDS, TA_SUFFIX, Machine
-from worldwise.machine.trusted import trust_of
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import APPS
 from worldwise.records.check import CheckedRecords, check_records

@@ -12,7 +12,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.symbols.inlined import addr2line
+from worldwise.machine.symbols.inlined_functions import addr2line
 from worldwise.plan.case import Case, parse_case
 from worldwise.run.varied import vary
 

@@ -33,10 +33,10 @@ from worldwise.lab.sandbox.identity import confinement, confinement_of
 from worldwise.lab.sandbox.lent_folders import end_of, lent, scratch, socket_of
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries.own_library import own_libraries
-from worldwise.machine.elf import address_name
+from worldwise.machine.elf_files.symbol_addresses import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
-from worldwise.machine.symbols.mangled import demangler
+from worldwise.machine.symbols.mangled_names import demangler
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
 from worldwise.report.explaining.annotated import annotated_sections

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from worldwise.cli import cli
 from worldwise.cli.traces.annotated_source import _source
 from worldwise.explain.annotated import Annotated, Line
-from worldwise.machine.symbols.inlined import Inlines
+from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.report.explaining.annotated import annotated_sections
 

@@ -13,7 +13,7 @@ import board_run
 from worldwise import cli
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
-from worldwise.base.toml.model import load
+from worldwise.base.toml.toml_model import load
 from worldwise.read.lens import read_run
 from worldwise.run.manifests import OwnEntry
 from worldwise.run.rundir import Run, open_run

@@ -22,9 +22,9 @@ from worldwise.cli.run_command import measurement
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
-from worldwise.machine import gdbboard, gdbstarted
-from worldwise.machine.gdbboard import GdbBoard
-from worldwise.machine.gdbstarted import StartedServer, start_of
+from worldwise.machine.board import gdbboard, gdbprocess
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.gdbprocess import StartedServer, start_of
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.suite import parse_suite
 from worldwise.run.measure import Bench
@@ -214,7 +214,7 @@ def test_a_log_does_not_grow_without_end(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that repeats itself fills the disk; or one that says much loses its last words."""
-    monkeypatch.setattr(gdbstarted, "_MOST_LOG", 100_000)
+    monkeypatch.setattr(gdbprocess, "_MOST_LOG", 100_000)
     put("openocd", "#!/bin/sh\nyes 'more and more' | head -c 5000000\necho 'Error: open failed'\nexit 1\n")
     with pytest.raises(HostError) as caught:
         board("openocd").describe()
@@ -227,7 +227,7 @@ def test_a_server_that_does_not_listen_is_given_up(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that waits for something is waited for as long."""
-    monkeypatch.setattr(gdbstarted, "_LISTENS", 0.5)
+    monkeypatch.setattr(gdbprocess, "_LISTENS", 0.5)
     put("openocd", f"#!/bin/sh\nsleep 60 & echo $$ $! > {tmp_path}/pids\necho waiting\nwait\n")
     here = board("openocd")
     with pytest.raises(HostError, match=r"openocd: OpenOCD does not serve GDB\.$") as caught:
@@ -241,7 +241,7 @@ def test_a_server_that_does_not_end_is_ended(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that ignores the signal keeps the probe from everybody."""
-    monkeypatch.setattr(gdbstarted, "_ENDS", 0.2)
+    monkeypatch.setattr(gdbprocess, "_ENDS", 0.2)
     put(
         "openocd",
         served(tmp_path).replace("import os,", "import signal; signal.signal(15, signal.SIG_IGN)\nimport os,"),
@@ -285,7 +285,7 @@ def test_the_server_ends_with_a_tool_that_was_killed(put: Put, tmp_path: Path) -
 import os, sys
 from pathlib import Path
 from worldwise.libraries.boards import boards
-from worldwise.machine.gdbstarted import StartedServer, start_of
+from worldwise.machine.board.gdbprocess import StartedServer, start_of
 StartedServer(start_of("openocd", {NAME!r}, boards()[{NAME!r}]), Path({str(tmp_path)!r})).connect()
 os.kill(os.getpid(), 9)
 """
@@ -359,7 +359,7 @@ def test_a_file_that_cannot_be_started_is_told(
     """If this fails, a broken program is a traceback, or a board that is not there."""
     put("openocd", "#!/no/such/shell\n")
     if mortal is not None or not shutil.which("setpriv"):
-        monkeypatch.setattr(gdbstarted, "_mortal", list)
+        monkeypatch.setattr(gdbprocess, "_mortal", list)
         says = "openocd cannot be started: No such file"
     with pytest.raises(HostError, match=says) as caught:
         board("openocd").describe()
@@ -369,6 +369,6 @@ def test_a_file_that_cannot_be_started_is_told(
 def test_every_board_says_where_its_names_are_from() -> None:
     """If this fails, nobody can look up what a server is started for."""
     for name, one in boards().items():
-        for program in gdbstarted.KINDS:
+        for program in gdbprocess.KINDS:
             known = getattr(one.servers, program)
             assert known is None or program in known.source.lower(), name

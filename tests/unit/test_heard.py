@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import pytest
 
-from worldwise.machine.heard import Keeper, Listener, Log, Tail, Whole, answer
+from worldwise.machine.program_output import Keeper, Listener, Log, Tail, Whole, answer
 
 
 class Full(io.RawIOBase):

@@ -23,8 +23,8 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
 from worldwise.libraries.user_code import build_systems
-from worldwise.machine.symbols.mangled import demangler, plain
-from worldwise.machine.symbols.said import initramfs_files
+from worldwise.machine.symbols.mangled_names import demangler, plain
+from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart

@@ -11,7 +11,7 @@ from test_cli import Call, call
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.libraries.own_code import CodeManifest, inputs_digest

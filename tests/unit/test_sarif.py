@@ -14,7 +14,7 @@ from test_cli import Call, call
 from worldwise.cli.traces import source_marks
 from worldwise.cli.traces.source_marks import Marks, of_limits
 from worldwise.explain.annotated import begins
-from worldwise.machine.symbols.inlined import Inlines
+from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable

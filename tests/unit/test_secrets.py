@@ -14,9 +14,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain import dependence as judged
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE
+from worldwise.machine.elf_files.variables import Variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
-from worldwise.machine.variables import Variable
 from worldwise.plan.case import parse_case
 from worldwise.records.varied import Compared, Parting, Pass, read_compared
 from worldwise.report.explaining import dependence as shown

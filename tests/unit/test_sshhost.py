@@ -18,10 +18,10 @@ from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.machine import ssh, sshhost
+from worldwise.machine.linux_host import ssh, sshhost
+from worldwise.machine.linux_host.ssh import SshAddress, parse_ssh
+from worldwise.machine.linux_host.sshhost import SshHost, chosen_processor, core_name, require_static
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.ssh import SshAddress, parse_ssh
-from worldwise.machine.sshhost import SshHost, chosen_processor, core_name, require_static
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.report.answer import measured_lines

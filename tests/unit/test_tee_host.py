@@ -20,10 +20,10 @@ from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.machine import ssh
+from worldwise.machine.linux_host import ssh
+from worldwise.machine.linux_host.signed_tas import DEVELOPMENT, TA_FOLDER, Trust, trust_of
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import LOADER, Machine
-from worldwise.machine.sshhost import SshHost
-from worldwise.machine.trusted import DEVELOPMENT, TA_FOLDER, Trust, trust_of
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from worldwise.base.output import safe_text
-from worldwise.base.toml.model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest

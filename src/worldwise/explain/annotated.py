@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.owners import Explainer
-from worldwise.machine.symbols.mangled import plain
+from worldwise.machine.symbols.mangled_names import plain
 from worldwise.machine.symbols.space import Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.records.models import Sample

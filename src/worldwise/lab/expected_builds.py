@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from worldwise.base import paths
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.lab.image import ImageStore, Recipe
 
 BUILDS = paths.MEASURED / "builds.toml"
@@ -19,7 +19,7 @@ _MOST_NAMED = 3
 _Seconds = Annotated[float, Field(gt=0, le=100_000)]
 
 
-class _Table(model.Model):
+class _Table(toml_model.Model):
     format: Literal[1]
     roots: dict[str, _Seconds]
     images: dict[str, _Seconds]
@@ -35,7 +35,7 @@ def expected(roots: Sequence[str], images: Sequence[str]) -> str:
 
     `roots` are names of roots that are not there, `images` of images.
     """
-    table = model.parse(_Table, model.read_text(BUILDS, "builds"), str(BUILDS))
+    table = toml_model.parse(_Table, toml_model.read_text(BUILDS, "builds"), str(BUILDS))
     costs = {f"root {name}": table.roots.get(name, table.roots["render"]) for name in roots}
     costs |= {name: _of_image(name, table.images) for name in images}
     seconds = sum(costs.values())

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from worldwise.base import files, paths
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import Model, StrictModel, Text, parse, read_text
+from worldwise.base.toml.toml_model import Model, StrictModel, Text, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
 from worldwise.libraries.cores import features_of
 from worldwise.libraries.fittable import Calibration, Fittable

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml.model import StrictModel, Text
+from worldwise.base.toml.toml_model import StrictModel, Text
 from worldwise.libraries.fittable import Fittable
 
 Kind = Literal["out-of-order", "in-order", "mcu"]

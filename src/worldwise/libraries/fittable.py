@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml.model import StrictModel, Text
+from worldwise.base.toml.toml_model import StrictModel, Text
 
 _Percent = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 # The most values of one number: a search tries them with all values of the others (worldwise.validation.calibration).

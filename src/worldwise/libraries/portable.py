@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import Model, parse, read_text
+from worldwise.base.toml.toml_model import Model, parse, read_text
 from worldwise.libraries import curve_table
 from worldwise.libraries.boards import load_core
 from worldwise.libraries.own_library.mistaken_folder import undescribed

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from worldwise.base import paths
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 
@@ -21,7 +21,7 @@ _BOARD, _OTHER, _BUILD = "board", "other", "build"
 _Seconds = Annotated[float, Field(gt=0, le=100_000)]
 
 
-class _Table(model.Model):
+class _Table(toml_model.Model):
     format: Literal[1]
     board: dict[str, _Seconds]
     linux: dict[str, _Seconds]
@@ -36,7 +36,7 @@ def cost_table(path: Path = COSTS) -> Mapping[str, Mapping[str, float]]:
 
     Raises WorldwiseError naming the file and the key.
     """
-    table = model.parse(_Table, model.read_text(path, "costs"), str(path))
+    table = toml_model.parse(_Table, toml_model.read_text(path, "costs"), str(path))
     return table.model_dump(by_alias=True, exclude={"format"})
 
 

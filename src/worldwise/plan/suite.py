@@ -8,7 +8,7 @@ from pathlib import Path
 from worldwise.base import files, paths
 from worldwise.base.choices import choice_error, did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.base.toml.key_lines import Path as TomlPath
 from worldwise.base.units import parse_duration, parse_frequency
 from worldwise.plan.block import Block, require_few
@@ -54,7 +54,7 @@ def parse_suite(text: str, file: str, directory: Path = paths.SUITES, within: tu
 
     `within` names those that include it. Raises WorldwiseError.
     """
-    table = model.parse(suite_table(), text, file)
+    table = toml_model.parse(suite_table(), text, file)
     return _Parser(Document(text, file), directory, within).suite(table)
 
 
@@ -63,7 +63,7 @@ def _load(path_or_name: str | Path, directory: Path, within: tuple[str, ...]) ->
     is_name = not isinstance(path_or_name, Path) and "/" not in wanted and not wanted.endswith(".toml")
     path = directory / f"{wanted}.toml" if is_name else Path(path_or_name).expanduser()
     try:
-        text = model.decode(files.read_bytes(path, model.MOST_BYTES), f"suite {path}")
+        text = toml_model.decode(files.read_bytes(path, toml_model.MOST_BYTES), f"suite {path}")
     except FileNotFoundError:
         names = sorted(file.stem for file in directory.glob("*.toml"))
         if is_name:

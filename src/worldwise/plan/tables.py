@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, create_model
 
-from worldwise.base.toml.model import StrictModel
+from worldwise.base.toml.toml_model import StrictModel
 from worldwise.plan.catalogue import parameters
 from worldwise.plan.parameters import GRID
 from worldwise.plan.spec import Parameter

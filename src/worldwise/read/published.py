@@ -12,7 +12,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.family_stages import declared
 from worldwise.base.toml.key_lines import TomlLines
-from worldwise.base.toml.model import parse
+from worldwise.base.toml.toml_model import parse
 
 # Statistics and units that are no measurement: never shown beside ours.
 _NOT_MEASURED = ("budget",)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 from worldwise.records.models import Count, Place, RecordModel, Text, hex_digits
 from worldwise.records.trace_cycles import Stratum
 

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
 
 # A library parts at some hundred places in a call, with some hundred bytes for each.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, RootModel, model_validator
 
-from worldwise.base.toml.model import Model, parse, read_text
+from worldwise.base.toml.toml_model import Model, parse, read_text
 
 FILE = Path(__file__).parent / "references.toml"
 

@@ -7,7 +7,7 @@ from statistics import median
 
 from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf import address_name
+from worldwise.machine.elf_files.symbol_addresses import address_name
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Measurer
 from worldwise.plan.case import Case

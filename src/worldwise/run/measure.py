@@ -23,11 +23,11 @@ from worldwise.base.progress_notes import FAILED, REUSED, CaseEnd
 from worldwise.base.revision import revision
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.gdbboard import GdbBoard
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Ended, Measurer
-from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of

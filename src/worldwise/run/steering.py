@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.machine.elf_files.variables import Variable, code_at, functions, static_variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
-from worldwise.machine.variables import Variable, code_at, functions, static_variable
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 

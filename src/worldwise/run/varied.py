@@ -22,11 +22,11 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE, WEIERSTRASS
 from worldwise.libraries.portable import portables
+from worldwise.machine.elf_files.variables import functions
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE
 from worldwise.machine.plugin import SecretsPlugin, secrets_plugin
 from worldwise.machine.symbols.ranges import pack_ranges
-from worldwise.machine.variables import functions
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE

@@ -16,15 +16,15 @@ from worldwise.base.json_model import parse_json
 from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
-from worldwise.machine.elf import symbol_address
+from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, flat_space, program_space
+from worldwise.machine.symbols.memory_layout import machine_symbols
 from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
-from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables

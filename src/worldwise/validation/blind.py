@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from worldwise.base import paths
-from worldwise.base.toml.model import StrictModel, Text, parse, read_text
+from worldwise.base.toml.toml_model import StrictModel, Text, parse, read_text
 from worldwise.libraries.boards import table_of
 from worldwise.predict.domains import By, Code, Domain
 from worldwise.validation.figures import HARDWARE, Source

@@ -7,7 +7,7 @@ from pathlib import Path
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
-from worldwise.base.toml.model import parse, read_text
+from worldwise.base.toml.toml_model import parse, read_text
 from worldwise.libraries.boards import Core
 from worldwise.libraries.fittable import Calibration
 from worldwise.validation.calibration import WAITS, Fit

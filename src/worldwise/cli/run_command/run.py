@@ -322,10 +322,10 @@ def _brought(directories: Iterable[Path]) -> "list[Own]":
     directories = list(directories)
     if not directories:
         return []
-    from worldwise.libraries.own_library import own_libraries as own
+    from worldwise.libraries.own_library import own_libraries
 
-    click.get_current_context().call_on_close(own.forget)
-    return own.bring(directories)
+    click.get_current_context().call_on_close(own_libraries.forget)
+    return own_libraries.bring(directories)
 
 
 def _stack(call: _Call, old: Run | None) -> "list[BroughtStack]":

@@ -17,7 +17,7 @@ from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lent_folders import scratch
 from worldwise.lab.sandbox.limits import GIB, MIB, Limits
 from worldwise.lab.sandbox.network import Bind
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.records.models import Sample
 from worldwise.report.explaining.annotated import annotated_sections
 

@@ -15,7 +15,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.qemu import WATCHED_SILENCE
-from worldwise.machine.symbols.inlined import PROGRAM, addr2line
+from worldwise.machine.symbols.inlined_functions import PROGRAM, addr2line
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.report.explaining import dependence as dependence_report

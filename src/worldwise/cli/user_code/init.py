@@ -36,7 +36,7 @@ def init(folder: Path, force: bool) -> int:
     found, outside = look(folder)
     text = text_of(found, outside)
     if found:
-        from worldwise.base.toml.model import parse
+        from worldwise.base.toml.toml_model import parse
 
         parse(Project, text, path)
     with writing(path):

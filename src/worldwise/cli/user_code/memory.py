@@ -8,8 +8,8 @@ from worldwise.explain.facts import PeakStack
 from worldwise.explain.own_code import OwnExplainer
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.said import initramfs_files
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.counting import calls_of
 from worldwise.run.code.prepare import Ready

@@ -16,7 +16,7 @@ from typing import Protocol
 from worldwise.base import files, paths
 from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.lab.sandbox.identity import confinement, require_confinement
 from worldwise.libraries import own_code, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS
@@ -101,7 +101,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
         own = Own(
             replace(implementation, adapter=copy / ADAPTER, folder=copy),
             directory,
-            model.read_text(copy / MANIFEST, "implementation", copy),
+            toml_model.read_text(copy / MANIFEST, "implementation", copy),
             listed,
         )
         check_manifest(own.origin, own.implementation)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.stacks import provenance
 from worldwise.libraries.stacks.stack import KERNEL, MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
@@ -40,7 +40,7 @@ def bring(file: Path, store: Path) -> BroughtStack:
     Raises WorldwiseError naming file, line and key for a value that it cannot have, and the file for a patch or a
     source that cannot be read.
     """
-    text = model.read_text(file, STACK)
+    text = toml_model.read_text(file, STACK)
     stack = parse(text, file)
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
@@ -114,6 +114,6 @@ def _copy_kernel(file: Path, name: str, target: Path) -> None:
 def load(folder: Path) -> BroughtStack:
     """The stack in a folder of the cache. Raises WorldwiseError if it is spoilt."""
     path = folder / MANIFEST
-    text = model.read_text(path, STACK, folder)
+    text = toml_model.read_text(path, STACK, folder)
     copy, listed = copy_folder(folder, STACK, folder.parent)
     return BroughtStack(parse(text, path), copy, path, text, listed)

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from worldwise.base import files
 from worldwise.base.disk import listing_digest
-from worldwise.base.toml import model
+from worldwise.base.toml import toml_model
 from worldwise.libraries.stacks import provenance, refused_settings
 
 # Its name among what a run has of the user's own, and its file in the copy.
@@ -32,7 +32,7 @@ _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(=[A-Za-z0-9_.,:/+-]*)?$"
 _Patch = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class Optee(model.StrictModel):
+class Optee(toml_model.StrictModel):
     """`[optee]`: a folder with another source, patches in order, and make settings.
 
     `platform` and `compiler` can have the lab's value alone: whoever names another reads what can be done.
@@ -50,7 +50,7 @@ class Optee(model.StrictModel):
     _compiler = field_validator("compiler")(refused_settings.require_compiler)
 
 
-class Firmware(model.StrictModel):
+class Firmware(toml_model.StrictModel):
     """`[tf-a]`: make settings."""
 
     settings: dict[_FirmwareName, _Value] = Field(default_factory=dict)
@@ -58,7 +58,7 @@ class Firmware(model.StrictModel):
     _settings = field_validator("settings", mode="before")(refused_settings.require_firmware_settings)
 
 
-class Linux(model.StrictModel):
+class Linux(toml_model.StrictModel):
     """`[linux]`: a kernel as a Debian package, and more words of its command line."""
 
     package: Annotated[str, Field(min_length=1, max_length=1000)] = ""
@@ -68,7 +68,7 @@ class Linux(model.StrictModel):
     _words = field_validator("words")(refused_settings.require_words)
 
 
-class Stack(model.StrictModel):
+class Stack(toml_model.StrictModel):
     """A stack's file. What it does not name is as the lab has it."""
 
     optee: Optee = Optee()
@@ -164,7 +164,7 @@ def used(brought: BroughtStack | None) -> Iterator[None]:
 
 def parse(text: str, file: Path) -> Stack:
     """What a stack's file says. Raises WorldwiseError naming file, line and key."""
-    return model.parse(Stack, text, file)
+    return toml_model.parse(Stack, text, file)
 
 
 def words(stack: Stack, revision: str = "") -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries.own_code import Mapped
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.symbols.inlined import ARM_PROGRAM, PROGRAM, addr2line
+from worldwise.machine.symbols.inlined_functions import ARM_PROGRAM, PROGRAM, addr2line
 from worldwise.machine.symbols.machine import Programs, debug_symbols, map_kernel, map_vectors
-from worldwise.machine.symbols.mangled import demangler
+from worldwise.machine.symbols.mangled_names import demangler
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import StrictModel, parse, read_text
+from worldwise.base.toml.toml_model import StrictModel, parse, read_text
 from worldwise.base.units import parse_limit, parse_size
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.listed import PROJECT_FILE

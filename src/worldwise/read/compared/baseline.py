@@ -22,7 +22,7 @@ from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
-from worldwise.base.toml.model import StrictModel, parse, read_text
+from worldwise.base.toml.toml_model import StrictModel, parse, read_text
 from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import (
     FORMAT,

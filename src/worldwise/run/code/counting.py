@@ -21,18 +21,18 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
-from worldwise.machine.elf import symbol_address
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
-from worldwise.machine.symbols.mangled import demangler
+from worldwise.machine.symbols.mangled_names import demangler
+from worldwise.machine.symbols.memory_layout import initramfs_files, machine_symbols
 from worldwise.machine.symbols.own import OWN_PROCESS, map_program, own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
-from worldwise.machine.symbols.said import initramfs_files, machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE

@@ -10,8 +10,8 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_code import Mapped
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.mangled import Demangle, plain
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.mangled_names import Demangle, plain
 from worldwise.run.code.lives import CRASH
 
 _PAGE, _MAIN = 4096, "main"

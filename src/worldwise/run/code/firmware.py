@@ -17,12 +17,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Mark, Region, case_name
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
 from worldwise.machine.symbols.machine import flat_space
-from worldwise.machine.symbols.mangled import Demangle, demangler
+from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace

@@ -13,7 +13,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.build_systems import MAKE, build_file
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.run.code.order import LINUX_AT, first_code
 
 _MOST_DEPTH, _MOST_SEEN, _MOST_PROGRAMS = 4, 5000, 5

@@ -10,8 +10,8 @@ from worldwise.base import files
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_code import MARKED, Mark
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.mangled import Demangle, plain
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.mangled_names import Demangle, plain
 
 # What a compiler adds to the name of a function that it has made fit for its callers.
 _CLONE = re.compile(r"(\.(constprop|isra|part|cold|lto_priv)\.\d+|\.(part|cold)\.\d+)+$")

@@ -11,9 +11,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Mark, Region
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.symbols.mangled import Demangle, demangler
+from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES

@@ -16,13 +16,13 @@ from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.key_lines import TomlLines
-from worldwise.base.toml.model import read_text
+from worldwise.base.toml.toml_model import read_text
 from worldwise.lab.image import ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import FIRMWARE_ELF
 from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.user_code import build_systems
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.listed import PROJECT_FILE
 from worldwise.plan.user_code.project import Measure, Project, load_project

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 
 _T = TypeVar("_T")
 

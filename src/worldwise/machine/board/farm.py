@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.machine import heard
-from worldwise.machine.gdbserver import Address, GdbServer
+from worldwise.machine import program_output
+from worldwise.machine.board.gdbserver import Address, GdbServer
 
 PREFIX = "labgrid:"
 _CLIENT = "labgrid-client"
@@ -145,7 +145,7 @@ class FarmServer:
         """The status of labgrid's client, and what it said. Raises HostError if it does not answer."""
         try:
             # Ctrl-C reaches the tool alone, which then gives the place back.
-            status, said = heard.answer([_CLIENT, "-p", self._place.name, *words], _ANSWER, _MOST_SAID)
+            status, said = program_output.answer([_CLIENT, "-p", self._place.name, *words], _ANSWER, _MOST_SAID)
         except subprocess.TimeoutExpired:
             raise HostError(f"{self._place}: `{_CLIENT} {' '.join(words)}` does not end.", _HINT) from None
         except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an ELF file's debug information says of functions and variables; only `elfreading`'s process imports it."""
+"""What an ELF file's debug information says of functions and variables; for the process of `elf_files.reader` alone."""
 
 import fnmatch
 from collections.abc import Iterator

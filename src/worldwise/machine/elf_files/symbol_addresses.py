@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 
 
 # Cached: every case of a machine asks.

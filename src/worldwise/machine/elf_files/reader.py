@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `machine.elfs` asks of an ELF file, answered in a process of its own: whatever is in the file stays there.
+"""What `questions.py` asks of an ELF file, answered in a process of its own: whatever is in the file stays there.
 
 Nothing but that process imports this module: it may raise any error, take any time and any memory.
 """
@@ -24,9 +24,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from worldwise.machine.symbols import debugged as debug_information
+from worldwise.machine.symbols import debug_information
+from worldwise.machine.symbols.memory_and_marks import marks, memory, returns_of, ta_memory
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
-from worldwise.machine.symbols.taken import marks, memory, returns_of, ta_memory
 
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")

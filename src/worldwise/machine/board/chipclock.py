@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from worldwise.base.errors import HostError
 from worldwise.libraries.boards import Board
 from worldwise.libraries.real_board import Step
-from worldwise.machine.firmware import Firmware
-from worldwise.machine.gdbserver import GdbServer
+from worldwise.machine.board.firmware import Firmware
+from worldwise.machine.board.gdbserver import GdbServer
 
 _CSR, _RVR, _CVR = 0xE000E010, 0xE000E014, 0xE000E018
 # SysTick from the core's clock, without an interrupt; that it came round since this was read; ticks of a round.

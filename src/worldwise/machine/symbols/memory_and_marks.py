@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an ELF file of own code says of its memory and its marks; only the process of `elfreading` imports this module.
+"""What an ELF file of own code says of its memory and its marks; only the process of `elf_files.reader` imports it.
 
 A file has `elf`, and `word`, how struct reads a word of it.
 """

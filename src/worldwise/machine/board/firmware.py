@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elfasking import ask, content_of
+from worldwise.machine.elf_files.questions import ask, content_of
 
 # The instruction of a semihosting call: BKPT 0xAB.
 SEMIHOSTING = b"\xab\xbe"

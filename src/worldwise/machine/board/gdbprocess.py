@@ -17,8 +17,8 @@ from pathlib import Path
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.libraries.boards import Board
-from worldwise.machine.gdbserver import Address, GdbServer
-from worldwise.machine.heard import Listener, Log
+from worldwise.machine.board.gdbserver import Address, GdbServer
+from worldwise.machine.program_output import Listener, Log
 
 # Seconds until it listens, after which it is given up, and for it to end when it is told to.
 _LISTENS, _ENDS = 30.0, 3.0

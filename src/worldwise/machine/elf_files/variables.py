@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elfasking import ask, content_of
+from worldwise.machine.elf_files.questions import ask, content_of
 
 
 @dataclass(frozen=True)

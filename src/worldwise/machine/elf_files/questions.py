@@ -40,7 +40,7 @@ MEMORY, _SECONDS, _MOST_ANSWER = 2 * 2**30, 60, 32 * 2**20
 _PATIENCE = 10 * _SECONDS
 _HINT = "build it anew; if it came from others, `readelf --all FILE` says what is in it"
 # Without the user's environment and current folder; what it needs is where this process has it from.
-_BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elfreading import main; main({}, {}, {})"
+_BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
 
 _Number = Annotated[int, Field(ge=0, lt=2**66)]
 _Text = Annotated[str, Field(max_length=2**16)]
@@ -111,7 +111,7 @@ def ask(
     debug: bytes = b"",
     cache: Path | None = None,
 ) -> list[Any]:
-    """What questions (a name in elfreading.QUESTIONS and its arguments) are answered about an ELF file.
+    """What questions (a name in reader.QUESTIONS and its arguments) are answered about an ELF file.
 
     Args:
         elf: the file, or its content.

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.machine.firmware import Firmware
+from worldwise.machine.board.firmware import Firmware
 from worldwise.machine.gdbstub import GarbageError, GdbClient, escaped
 
 CPUID = 0xE000ED00

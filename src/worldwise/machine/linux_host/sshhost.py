@@ -19,7 +19,9 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.machine.diagnosis import diagnosis
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.linux_host.signed_tas import Trust
+from worldwise.machine.linux_host.ssh import LOST, Connection, SshAddress
 from worldwise.machine.machine import (
     CONSOLE,
     EMULATOR_LOG,
@@ -33,8 +35,6 @@ from worldwise.machine.machine import (
     Machine,
 )
 from worldwise.machine.measurer import Description, Ended, StartFrom
-from worldwise.machine.ssh import LOST, Connection, SshAddress
-from worldwise.machine.trusted import Trust
 
 _PROBE = "probe"
 # A TA's name in the folder of the connection, before it is laid where OP-TEE finds it.

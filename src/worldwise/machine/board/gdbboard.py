@@ -17,16 +17,16 @@ from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Board, load_core
-from worldwise.machine.chipclock import ChipClock, take_steps
+from worldwise.machine.board.chipclock import ChipClock, take_steps
+from worldwise.machine.board.farm import FarmServer
+from worldwise.machine.board.firmware import SEMIHOSTING, Firmware, read_firmware
+from worldwise.machine.board.gdbprocess import StartedServer
+from worldwise.machine.board.gdbserver import CPUID, Address, GdbServer
+from worldwise.machine.board.serialline import SerialAddress, SerialLine
 from worldwise.machine.diagnosis import diagnosis
-from worldwise.machine.elf import address_name
-from worldwise.machine.farm import FarmServer
-from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
-from worldwise.machine.gdbserver import CPUID, Address, GdbServer
-from worldwise.machine.gdbstarted import StartedServer
+from worldwise.machine.elf_files.symbol_addresses import address_name
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, MOST_RECORDS, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
-from worldwise.machine.serialline import SerialAddress, SerialLine
 
 # Semihosting, by the numbers of Arm's specification, and what GDB's File-I/O calls its errors.
 _OPEN, _WRITE, _EXIT, _EXIT_EXTENDED = 0x01, 0x05, 0x18, 0x20

@@ -22,8 +22,8 @@ from typing import IO, BinaryIO, NoReturn
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.machine.heard import Listener, Tail, Whole
 from worldwise.machine.machine import MOST_PRINTED, MOST_RECORDS
+from worldwise.machine.program_output import Listener, Tail, Whole
 
 # Seconds for a connection, and for a command that is no case. The client gives up a silent network before.
 _CONNECTING, _ANSWER = 20.0, 60.0
