@@ -32,8 +32,8 @@ from worldwise.cli.common import options
 from worldwise.cli.common.lazy_group import LazyGroup
 from worldwise.lab.sandbox.identity import Confinement
 from worldwise.plan.case import Case
-from worldwise.plan.listed import listed_suites
 from worldwise.plan.selection import curve_names
+from worldwise.plan.suite_list import listed_suites
 from worldwise.report.report import EXPORTERS
 from worldwise.run.rundir import Run
 

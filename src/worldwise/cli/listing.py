@@ -13,7 +13,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.columns import SCREEN_COLUMNS, echo_line
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import runs_option
-from worldwise.plan.listed import listed_suites
+from worldwise.plan.suite_list import listed_suites
 
 if TYPE_CHECKING:
     from worldwise.plan.suite import Suite

@@ -30,7 +30,7 @@ from worldwise.plan.checks import check_parameters
 from worldwise.plan.inputs import MOST_SEED, MOST_SEEDS
 from worldwise.plan.shards import MOST_SHARDS
 from worldwise.plan.suite import Suite
-from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 
 FORMAT: Literal[2] = 2
 # Of a command as it was typed.

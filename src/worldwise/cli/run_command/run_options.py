@@ -10,7 +10,7 @@ from worldwise.cli.baselines import baseline_options
 from worldwise.cli.common.options import locked_option, reading_options, runs_option
 from worldwise.cli.user_code.kinds import own_options
 from worldwise.plan.inputs import DEFAULT_SEED, MOST_SEED, MOST_SEEDS
-from worldwise.plan.tables import MAX_SAMPLES
+from worldwise.plan.suite_file.tables import MAX_SAMPLES
 
 # `--resume` without a run: the newest.
 LATEST = "latest"

@@ -26,7 +26,7 @@ from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
-from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report import flame
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports

@@ -33,7 +33,7 @@ from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import MOST_SEEDS
 from worldwise.plan.suite import load_suite
-from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.predict import cores as known
 from worldwise.predict.attribution import Attributed, Attribution
 from worldwise.predict.bounds import estimates

@@ -10,8 +10,8 @@ from worldwise.cli.common.options import writing
 from worldwise.cli.traces.annotated_source import path_within
 from worldwise.explain.annotated import begins
 from worldwise.libraries import own_code
-from worldwise.plan.listed import PROJECT_FILE
 from worldwise.plan.spec import OWN
+from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
 from worldwise.run.code.limits import Verdict

@@ -24,7 +24,7 @@ def init(folder: Path, force: bool) -> int:
       worldwise init
       worldwise run .
     """
-    from worldwise.plan.listed import PROJECT_FILE
+    from worldwise.plan.suite_list import PROJECT_FILE
     from worldwise.plan.user_code.project import Project
     from worldwise.run.code.looking import look, text_of
 

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base import paths
-from worldwise.plan.listed import PROJECT_FILE
+from worldwise.plan.suite_list import PROJECT_FILE
 
 # Options that say how a run is shown or kept, which every kind takes.
 _SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence", "baseline", "save_baseline", "sarif")

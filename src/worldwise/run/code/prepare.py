@@ -16,7 +16,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
-from worldwise.plan.tables import MAX_SAMPLES
+from worldwise.plan.suite_file.tables import MAX_SAMPLES
 from worldwise.run.code.counting import Counted, Counter, calls_of, find, printed_end
 from worldwise.run.code.crash import bias_of, images_in
 from worldwise.run.code.naming import (

@@ -24,7 +24,7 @@ from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.user_code import build_systems
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.listed import PROJECT_FILE
+from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.plan.user_code.project import Measure, Project, load_project
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware

@@ -23,10 +23,10 @@ from worldwise.plan.catalogue import (
     target_names,
 )
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
-from worldwise.plan.document import Document
 from worldwise.plan.parameters import DEFAULT, GRID, SIZE
 from worldwise.plan.spec import Parameter
-from worldwise.plan.tables import CasesTable, words_of
+from worldwise.plan.suite_file.document import Document
+from worldwise.plan.suite_file.tables import CasesTable, words_of
 
 # It keeps a suite from filling the memory: a few lists of a block give their product in cases.
 MAX_CASES = 50_000
