@@ -55,9 +55,9 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read import published
 from worldwise.read.compared import baseline, gate
-from worldwise.read.lens import read_run
+from worldwise.read.family_fields import Footprint
 from worldwise.read.models import NotAvailable, Reading
-from worldwise.read.parts import Footprint
+from worldwise.read.run_counts import read_run
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
 from worldwise.report import document, report, terminal

@@ -19,8 +19,8 @@ from worldwise.base.counter_units import CYCLES
 from worldwise.base.output import safe_text
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.spec import OWN
-from worldwise.read.lens import read_run
 from worldwise.read.models import FailedCase, Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report.answer import render_answer
 from worldwise.report.drawing.charts import charts
 from worldwise.report.page.content import cards, measurements

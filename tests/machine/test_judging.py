@@ -13,7 +13,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.predict.errors import ErrorLines
 from worldwise.predict.flat import flat_case
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.run.rundir import open_run
 from worldwise.run.watch import Watcher
 from worldwise.validation.calibration import fit

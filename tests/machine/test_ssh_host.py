@@ -20,7 +20,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
 from worldwise.run.again import count_again

@@ -14,8 +14,8 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report import references
 from worldwise.report.citing import cited
 from worldwise.report.formats.latex import PREAMBLE, document, tables

@@ -7,8 +7,8 @@ import pytest
 
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Table
-from worldwise.read.lens import read_run
 from worldwise.read.models import BudgetResult, FailedCase, Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report import answer as screens
 from worldwise.report.first import SCREEN_LINES
 from worldwise.report.report import answers

@@ -23,8 +23,8 @@ from rich.console import Console
 from board_reading import board_reading, board_row
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, BudgetResult, Reading, Row
+from worldwise.read.run_counts import read_run
 from worldwise.report import tasks
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import Answer, declared_tables, named_sections

@@ -19,9 +19,9 @@ from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
 from worldwise.libraries.boards import by_core
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
+from worldwise.read.family_fields import BoardTimes, Footprint
 from worldwise.read.models import Reading
-from worldwise.read.parts import BoardTimes, Footprint
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 from worldwise.run.rundir import Run
 

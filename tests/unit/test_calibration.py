@@ -23,8 +23,8 @@ from worldwise.libraries.fittable import Fittable
 from worldwise.plan.case import Case
 from worldwise.predict import cores
 from worldwise.predict.errors import ErrorLines, load_errors
-from worldwise.read.lens import read_run
 from worldwise.read.models import HostCase, Reading
+from worldwise.read.run_counts import read_run
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.run.manifests import ChipClock

@@ -17,8 +17,8 @@ from worldwise.base.units import size_text
 from worldwise.families.keycache.report.load_tables import hit_rates
 from worldwise.families.storage.tables import TABLES
 from worldwise.plan.case import parse_case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import charts, figures, to_file
 from worldwise.report.drawing.counts import by_variant, colours_of
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, KINDS, Choice, one_plot

@@ -8,8 +8,8 @@ import pytest
 from board_reading import board_reading, board_row
 from worldwise.plan.budget import parse_budget
 from worldwise.read.contests import LEAST_CALLS, alike, flash_of, from_size, fullest, matches, percentile
-from worldwise.read.lens import read_run
 from worldwise.read.models import PublishedFigure, Reading, Row
+from worldwise.read.run_counts import read_run
 from worldwise.report.contests import Trait, columns, names, side_by_side
 from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.report.verdicts import budget_verdict

@@ -14,7 +14,7 @@ from worldwise import cli
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
 from worldwise.base.toml.toml_model import load
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.run.manifests import OwnEntry
 from worldwise.run.rundir import Run, open_run
 from worldwise.validation.contributing import packed

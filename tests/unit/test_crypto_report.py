@@ -18,8 +18,8 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
+from worldwise.read.family_fields import Recommended, TaSize
 from worldwise.read.models import NotAvailable, Reading, Row
-from worldwise.read.parts import Recommended, TaSize
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line

@@ -39,7 +39,7 @@ from worldwise.lab.debian.sources import FROM_VARIABLE
 from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import ROOTS
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import run_text
 from worldwise.report.report import to_json
 from worldwise.run.rundir import Run, open_run

@@ -20,7 +20,7 @@ from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.board.gdbserver import Address, GdbServer, parse_address
 from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.read.compared.gate import compare_runs
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
 

@@ -15,7 +15,7 @@ from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
 from worldwise.predict.errors import load_errors
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.run.predictions import store
 from worldwise.run.rundir import open_run

@@ -18,8 +18,8 @@ from synthetic import make_suite, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import report as command_line
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.read.samples import samples_of
 from worldwise.records.models import Sample
 from worldwise.report import predicted

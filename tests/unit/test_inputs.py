@@ -22,7 +22,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import OWN_PATH_FILE, draw_file, inputs_seed, others, seed_problem
 from worldwise.read.compared import gate
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report import report
 from worldwise.run.manifests import CASE_FILE, RUN_FILE
 from worldwise.run.rundir import Run, open_run

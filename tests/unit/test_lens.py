@@ -25,11 +25,11 @@ from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import select
-from worldwise.read.factors import with_ratios
-from worldwise.read.lens import read_run
+from worldwise.read.family_fields import BoardTimes, Footprint, OnBoard
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.read.parts import BoardTimes, Footprint, OnBoard
+from worldwise.read.row_details.factors import with_ratios
+from worldwise.read.run_counts import read_run
 from worldwise.run.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)

@@ -20,7 +20,7 @@ from worldwise.base.output.safe_text import Prose, markdown, markdown_heading, m
 from worldwise.base.tables import Section, Table
 from worldwise.plan.case import Case
 from worldwise.read.compared import gate
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report import gated, report
 from worldwise.report.document import markdown_text
 

@@ -25,8 +25,8 @@ from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.compared import gate
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report import document, flame, report
 from worldwise.report import gated as gate_report
 from worldwise.report.drawing import charts, figures, vega

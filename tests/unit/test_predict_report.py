@@ -20,8 +20,8 @@ from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.predict.bounds import estimate
 from worldwise.predict.errors import ErrorLines
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
 from worldwise.records.trace_cycles import Stratum
 from worldwise.report import foretold

@@ -17,7 +17,7 @@ from worldwise import cli
 from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.page.history import Measured, figures, sections
 from worldwise.run.rundir import Run
 

@@ -23,7 +23,7 @@ from worldwise.machine.linux_host.ssh import SshAddress, parse_ssh
 from worldwise.machine.linux_host.sshhost import SshHost, chosen_processor, core_name, require_static
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.answer import measured_lines
 from worldwise.report.report import sections, to_csv, to_json
 from worldwise.run import measure

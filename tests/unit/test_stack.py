@@ -24,7 +24,7 @@ from worldwise.machine.diagnosis import judge
 from worldwise.machine.machine import RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.snapshot import Snapshots
 from worldwise.plan.case import Case
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Setting
 from worldwise.read.compared.stacks import changed_settings
@@ -319,8 +319,8 @@ def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> N
     new = run_of(runs, 2, records, images={"optee-mbedtls-nist-O2": "b" * 64}, own=[entry_of(made)])
     assert libraries_of(new) == []
     said = "The stack is not the lab's: OP-TEE CFG_TEE_CORE_DEBUG=n."
-    assert said in measured_lines(lens.read_run(new))
-    assert not any("stack" in line for line in measured_lines(lens.read_run(old)))
+    assert said in measured_lines(run_counts.read_run(new))
+    assert not any("stack" in line for line in measured_lines(run_counts.read_run(old)))
     with pytest.raises(WorldwiseError, match="stack: the lab's / OP-TEE CFG_TEE_CORE_DEBUG=n") as refused:
         gate.compare_runs(old, new, gate.Options())
     assert "--allow stack" in refused.value.hint

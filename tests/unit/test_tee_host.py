@@ -26,7 +26,7 @@ from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import LOADER, Machine
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import answers, sections, to_csv
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.unwinding import agreement, unwound
+from worldwise.explain.unwound_stacks import agreement, unwound
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
 from worldwise.records.trace_records import Witness
 

@@ -10,7 +10,7 @@ from worldwise.base.toml.toml_model import parse
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.report.citing import FORMATS, cited, first_sections
 from worldwise.report.terminal import print_sections
 from worldwise.run.own import libraries_of
@@ -41,7 +41,7 @@ def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path)
         check_output(output)
     run = open_run(reference, runs)
     run.require_instructions("a method section")
-    reading, own = lens.read_run(run), _own(run)
+    reading, own = run_counts.read_run(run), _own(run)
     if form == FORMATS[0] and not output and not full:
         print_sections(first_sections(reading, own, _MORE), safe_text.console())
         return 0

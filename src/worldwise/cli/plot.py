@@ -11,7 +11,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.report.drawing import figures
 from worldwise.run.rundir import open_run
 
@@ -109,7 +109,7 @@ def plot(
 
     run = open_run(reference, runs)
     run.require_instructions("a figure")
-    reading = lens.read_run(run)
+    reading = run_counts.read_run(run)
     choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
     untold: list[str] = []
 

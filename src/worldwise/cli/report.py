@@ -25,7 +25,7 @@ from worldwise.cli.common.options import (
 )
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.budget import Budget
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.models import Reading
 from worldwise.read.samples import samples_of
 from worldwise.report import report as reports
@@ -115,7 +115,7 @@ def report(
         raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
     run, limit = open_run(reference, runs), wanted_budget(budget)
     if listed:
-        return _list_sections(lens.read_run(run, limit), full)
+        return _list_sections(run_counts.read_run(run, limit), full)
     answer = "" if everything else f"worldwise report {reference}" + ("" if runs == DEFAULT_RUNS else f" --runs {runs}")
     return show(run, Wanted(form, output, limit, full, parts, answer))
 
@@ -128,7 +128,7 @@ def show(run: Run, wanted: Wanted) -> int:
         raise click.UsageError("--format html needs --output FILE: it is a page for a browser")
     if wanted.form not in _OF_UNITS:
         run.require_instructions(f"--format {wanted.form}")
-    reading = lens.read_run(run, wanted.budget)
+    reading = run_counts.read_run(run, wanted.budget)
     chosen = _chosen(reading, wanted) if wanted.parts else None
     if wanted.form == "table":
         if wanted.output:

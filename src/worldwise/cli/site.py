@@ -9,7 +9,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import runs_option, writing
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.samples import samples_of
 from worldwise.run.rundir import list_runs
 
@@ -40,7 +40,7 @@ def site(directory: Path, runs: Path) -> int:
             if listed.run is None:
                 raise WorldwiseError(listed.problem)
             listed.run.require_instructions("a site")
-            reading = lens.read_run(listed.run)
+            reading = run_counts.read_run(listed.run)
             explained, untold = traced(listed.run)
             page = to_html(reading, Material(listed.run, samples_of(listed.run), explained, untold))
         except WorldwiseError as error:

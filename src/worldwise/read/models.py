@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.lab import lock_differences
 from worldwise.plan.case import parameters_of
-from worldwise.read.parts import Footprint, Result, WithParts, without_empty
+from worldwise.read.family_fields import Footprint, Result, WithParts, without_empty
 from worldwise.read.published import Figure
 from worldwise.records.predicted import Predicted
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from worldwise.base import family_stages
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import family_of
+from worldwise.read.family_fields import Part, Parts
 from worldwise.read.models import Row
-from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
 from worldwise.run.manifests import CaseManifest

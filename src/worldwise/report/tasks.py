@@ -9,8 +9,8 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, parse_duration, quantity_text, size_text
 from worldwise.plan.catalogue import parameters
 from worldwise.read.contests import Match, alike, matches
+from worldwise.read.family_fields import Recommended
 from worldwise.read.models import BudgetResult, Reading, Row
-from worldwise.read.parts import Recommended
 from worldwise.report.comparing import claim, is_permissive, licence_text
 from worldwise.report.counts import tee_rows
 from worldwise.report.predicted import lines_of

@@ -9,8 +9,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
 from worldwise.libraries.boards import boards
 from worldwise.plan.catalogue import is_board
-from worldwise.read.lens import checked_records
 from worldwise.read.models import Reading, Row
+from worldwise.read.run_counts import checked_records
 from worldwise.records.models import Sample
 from worldwise.run.rundir import Run
 from worldwise.validation.figures import Figure, Measured, Source

@@ -11,7 +11,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, runs_option, writing
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.first import first_screen
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import open_run

@@ -14,7 +14,7 @@ from worldwise.cli.traces.plugin_runs import Output, Session
 from worldwise.explain.layers import load_rules
 from worldwise.plan.case import Case
 from worldwise.predict.errors import load_errors
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.first import first_screen
 from worldwise.run.rundir import open_run
 from worldwise.validation import judged_report

@@ -17,8 +17,8 @@ from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report.tasks import Times, case_lines, leading
 from worldwise.run import reproduction as compare
 from worldwise.run.manifests import ShardEntry

@@ -27,7 +27,7 @@ from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find, published
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.predict.bounds import Estimate
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.models import Reading
 from worldwise.report.first import narrowed
 from worldwise.report.predicted import lines_of
@@ -90,7 +90,7 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
 
     def screen(run: Run, how: Shown) -> int:
-        predicted = _predicted(lens.read_run(run)) if cores else {}
+        predicted = _predicted(run_counts.read_run(run)) if cores else {}
         if how.form == "csv" and how.output:
             with writing(how.output):
                 how.output.write_text(as_csv(found, _of_one_core(predicted)), encoding="utf-8")

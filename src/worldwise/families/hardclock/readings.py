@@ -6,8 +6,8 @@ from statistics import median
 
 from worldwise.families.hardclock.evidence import Clocks
 from worldwise.libraries.portable import HARDCLOCK
+from worldwise.read.family_fields import Part, Result
 from worldwise.read.includes import on_curves
-from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records

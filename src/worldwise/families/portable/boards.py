@@ -11,8 +11,8 @@ from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.availability import nobody_has, without_curve
 from worldwise.plan.catalogue import TARGETS
+from worldwise.read.family_fields import BoardTimes, OnBoard
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
-from worldwise.read.parts import BoardTimes, OnBoard
 from worldwise.report import building
 from worldwise.report.comparing import by_includes
 from worldwise.report.units import OfInstructions, board_note, emulated_note, unit_note, with_unit

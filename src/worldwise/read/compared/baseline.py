@@ -37,8 +37,8 @@ from worldwise.read.compared.comparison import (
     Unpaired,
 )
 from worldwise.read.compared.gate import CaseRead, Options, is_library_image, own_inputs, side_of
-from worldwise.read.rows import figures_of, judge_row
-from worldwise.read.selection import named_list
+from worldwise.read.compared.rows import figures_of, judge_row
+from worldwise.read.compared.selection import named_list
 from worldwise.run.manifests import CaseManifest
 from worldwise.run.rundir import Run
 

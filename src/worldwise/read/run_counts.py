@@ -8,10 +8,7 @@ from worldwise.base.counter_units import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
 from worldwise.plan.catalogue import family_of
-from worldwise.read import on_boards
-from worldwise.read.beside import drawn_rows, interrupted_rows
-from worldwise.read.factors import factors, with_ratios
-from worldwise.read.hosts import host_cases
+from worldwise.read.family_fields import Footprint, Part, Recommended, TaSize
 from worldwise.read.models import (
     CLOCK_ASSUMPTION,
     CLOCKS,
@@ -29,11 +26,14 @@ from worldwise.read.models import (
     RunSummary,
     Verdict,
 )
-from worldwise.read.on_boards import board_times, with_ranks
 from worldwise.read.order import in_reading_order
-from worldwise.read.parts import Footprint, Part, Recommended, TaSize
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes, readings_of
+from worldwise.read.row_details import board_ranks
+from worldwise.read.row_details.board_ranks import board_times, with_ranks
+from worldwise.read.row_details.draws_and_interrupts import drawn_rows, interrupted_rows
+from worldwise.read.row_details.factors import factors, with_ratios
+from worldwise.read.row_details.linux_hosts import host_cases
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
@@ -125,10 +125,10 @@ def _case_rows(
     run: Run, manifest: CaseManifest, checked: CheckedRecords, published: Published, budget: Budget | None
 ) -> Iterable[Row]:
     case = manifest.case()
-    clocks = on_boards.clocks(case, run.manifest) or _CLOCKS
+    clocks = board_ranks.clocks(case, run.manifest) or _CLOCKS
     # What is time already is not divided by a clock, nor are a host's cycles, of which it has its own number a second.
     clocks = {} if run.manifest.unit == NANOSECONDS or run.manifest.via == "ssh" else clocks
-    own = (_ta_size(manifest), on_boards.on_board(case, run.manifest))
+    own = (_ta_size(manifest), board_ranks.on_board(case, run.manifest))
     sums = readings_of(case).sums(case, checked.samples)
     for (measure, place), series in (*checked.samples.items(), *sums):
         counts = [sample.count for sample in series if sample.phase == "sample"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import boards as board
 from worldwise.plan.case import Case
+from worldwise.read.family_fields import BoardTimes, OnBoard
 from worldwise.read.models import Row
-from worldwise.read.parts import BoardTimes, OnBoard
 from worldwise.run.manifests import RunManifest
 
 BOARD_ASSUMPTION = (
