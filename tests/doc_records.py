@@ -30,10 +30,10 @@ from worldwise.read.models import Reading, Row
 from worldwise.records.predicted import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import to_json
+from worldwise.report.sections.tasks import Time, Times
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections
-from worldwise.report.tasks import Time, Times
-from worldwise.report.terminal import print_section
 
 FIGURES = paths.REPOSITORY / "docs" / "figures"
 DECLARED = FIGURES / "blocks.toml"

@@ -60,13 +60,13 @@ from worldwise.read.models import NotAvailable, Reading
 from worldwise.read.run_counts import read_run
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
-from worldwise.report import document, report, terminal
-from worldwise.report import gated as gate_report
-from worldwise.report.document import markdown_text
+from worldwise.report import comparisons as gate_report
+from worldwise.report import report
 from worldwise.report.drawing import charts
 from worldwise.report.explaining import explained as explain_report
-from worldwise.report.formats import exports
-from worldwise.report.terminal import print_sections
+from worldwise.report.formats import exports, markdown, terminal
+from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference
 
 WIDTH = 120
@@ -199,7 +199,7 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    texts["markdown"] = "\n".join("\n".join([*document.section_lines(section), ""]) for section in draw(True))
+    texts["markdown"] = "\n".join("\n".join([*markdown.section_lines(section), ""]) for section in draw(True))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"
     return _parts(texts)

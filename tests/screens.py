@@ -25,8 +25,8 @@ from worldwise.report.answer import render_answer
 from worldwise.report.drawing.charts import charts
 from worldwise.report.page.content import cards, measurements
 from worldwise.report.report import sections, to_json
+from worldwise.report.sections.tasks import Time, Times, kept_times, leading
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections
-from worldwise.report.tasks import Time, Times, kept_times, leading
 from worldwise.run.rundir import open_run
 
 COMMAND = "worldwise report latest"

@@ -16,8 +16,8 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.report import references
-from worldwise.report.citing import cited
+from worldwise.report.citation import references
+from worldwise.report.citation.citation import cited
 from worldwise.report.formats.latex import PREAMBLE, document, tables
 from worldwise.report.report import sections, to_latex
 from worldwise.run.rundir import Run

@@ -10,7 +10,7 @@ from worldwise.base.tables import Table
 from worldwise.read.models import BudgetResult, FailedCase, Reading
 from worldwise.read.run_counts import read_run
 from worldwise.report import answer as screens
-from worldwise.report.first import SCREEN_LINES
+from worldwise.report.first_screen import SCREEN_LINES
 from worldwise.report.report import answers
 from worldwise.report.tables import SCREEN_COLUMNS, Answer
 from worldwise.run.rundir import Run

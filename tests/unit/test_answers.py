@@ -25,10 +25,10 @@ from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.models import Attempt, BudgetResult, Reading, Row
 from worldwise.read.run_counts import read_run
-from worldwise.report import tasks
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import answers, sections
+from worldwise.report.sections import tasks
 from worldwise.report.tables import Answer, declared_tables, named_sections
-from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run
 
 # What a screen has room for.

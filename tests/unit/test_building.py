@@ -3,7 +3,7 @@
 
 from board_reading import board_reading
 from worldwise.read.row_index import RowIndex
-from worldwise.report.building import answer, importance, name, number, per_side, section, table
+from worldwise.report.table_builder import answer, importance, name, number, per_side, section, table
 
 
 def test_a_column_has_its_header_and_its_cells() -> None:

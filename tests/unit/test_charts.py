@@ -22,9 +22,9 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import charts, figures, to_file
 from worldwise.report.drawing.counts import by_variant, colours_of
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, KINDS, Choice, one_plot
+from worldwise.report.drawing.flame_graph import COLOURS, kind
 from worldwise.report.drawing.looks import STYLES, styles
 from worldwise.report.drawing.vega import Chart
-from worldwise.report.flame import COLOURS, kind
 from worldwise.run.rundir import Run
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")

@@ -15,8 +15,8 @@ from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.families.pqc.libraries import libraries as pqc_libraries
 from worldwise.libraries.portable import portables
-from worldwise.report.citing import cited
-from worldwise.report.references import reference
+from worldwise.report.citation.citation import cited
+from worldwise.report.citation.references import reference
 from worldwise.run.manifests import OwnEntry
 from worldwise.run.rundir import Run
 

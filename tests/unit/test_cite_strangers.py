@@ -11,7 +11,7 @@ from pybtex.database import parse_string
 from board_reading import board_reading
 from worldwise.base.output.safe_text import visible
 from worldwise.libraries.portable import Manifest, portables
-from worldwise.report.citing import cited
+from worldwise.report.citation.citation import cited
 from worldwise.report.formats.latex import escaped
 
 NASTY = (

@@ -22,7 +22,7 @@ from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Allowance, Comparison, Gate
 from worldwise.read.compared.selection import Parts, parse_selection
 from worldwise.read.models import Reading
-from worldwise.report import gated as gate_report
+from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.run.manifests import OwnEntry
 from worldwise.run.rundir import Run, open_run

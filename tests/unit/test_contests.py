@@ -11,8 +11,8 @@ from worldwise.read.contests import LEAST_CALLS, alike, flash_of, from_size, ful
 from worldwise.read.models import PublishedFigure, Reading, Row
 from worldwise.read.run_counts import read_run
 from worldwise.report.contests import Trait, columns, names, side_by_side
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.surprises import published_surprises, spread_surprises
-from worldwise.report.verdicts import budget_verdict
 from worldwise.run.rundir import Run
 
 

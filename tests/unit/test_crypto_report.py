@@ -23,7 +23,7 @@ from worldwise.read.models import NotAvailable, Reading, Row
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line
-from worldwise.report.comparing import claim
+from worldwise.report.row_words import claim
 
 RECOMMENDED = "optee/wolfssl-sp-O2/sign,curve=secp256r1,size=48B,memory=allocated,random=tee"
 SIGN = "sign,curve=secp256r1,size=48B"

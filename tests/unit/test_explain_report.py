@@ -22,9 +22,9 @@ from worldwise.explain.witness import Agreement
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
-from worldwise.report.document import markdown_text
 from worldwise.report.explaining import explained as explain_report
-from worldwise.report.terminal import print_sections
+from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.terminal import print_sections
 
 MAIN = StackFrame("main", "client", "client", "normal")
 SVC = StackFrame("svc", "linux", "Linux", "normal")

@@ -25,10 +25,10 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case, parse_case
-from worldwise.report.citing import first_sections
+from worldwise.report.citation.citation import first_sections
 from worldwise.report.explaining import explained
-from worldwise.report.first import first_screen, lines_of, narrowed
-from worldwise.report.terminal import print_sections
+from worldwise.report.first_screen import first_screen, lines_of, narrowed
+from worldwise.report.formats.terminal import print_sections
 from worldwise.run.rundir import Run
 
 # Of a screen.

@@ -22,7 +22,7 @@ from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
 from worldwise.read.samples import samples_of
 from worldwise.records.models import Sample
-from worldwise.report import predicted
+from worldwise.report import predictions
 from worldwise.report.drawing.vega import in_page
 from worldwise.report.page import content
 from worldwise.report.page.charts import MOST, charts
@@ -61,7 +61,7 @@ def test_predictions_stand_on_the_first_screen_with_their_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a reader takes a count for the time on a core, or a prediction for a measurement."""
-    monkeypatch.setattr(predicted, "load_errors", lambda: test_predict_report.ERRORS)
+    monkeypatch.setattr(predictions, "load_errors", lambda: test_predict_report.ERRORS)
     run = write_run(tmp_path, [test_predict_report.CASE])
     store(run, test_predict_report.prediction())
     page = page_of(run)

@@ -27,10 +27,10 @@ from worldwise.plan.case import Case
 from worldwise.read.compared import gate
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.report import document, flame, report
-from worldwise.report import gated as gate_report
-from worldwise.report.drawing import charts, figures, vega
-from worldwise.report.formats import exports, tracking
+from worldwise.report import comparisons as gate_report
+from worldwise.report import report
+from worldwise.report.drawing import charts, figures, flame_graph, vega
+from worldwise.report.formats import exports, markdown, tracking
 from worldwise.run.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
@@ -203,7 +203,7 @@ def test_the_markdown_of_ordinary_reports_stays_as_it_was(
     reading = read_run(whole_run, parse_budget("5ms@2GHz")) if name == "worlds" else board_reading()
     before = report.to_markdown(reading)
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(document, function, old_markdown)
+        monkeypatch.setattr(markdown, function, old_markdown)
     assert report.to_markdown(reading) == but_commits(before)
 
 
@@ -218,7 +218,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
     before = gate_report.to_markdown(comparison)
     assert "(`--allow cases` lets that pass)" in before
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(document, function, old_markdown)
+        monkeypatch.setattr(markdown, function, old_markdown)
     assert gate_report.to_markdown(comparison) == but_commits(before)
 
 
@@ -322,16 +322,16 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
     """Neither in its title nor in its frames."""
     asked: list[str] = []
 
-    def draw(self: flame.Renderer, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
+    def draw(self: flame_graph.Renderer, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
         del self, program
         asked.extend([*arguments, *files.values()])
         return "<svg/>"
 
-    monkeypatch.setattr(flame.Renderer, "__init__", lambda _: None)
-    monkeypatch.setattr(flame.Renderer, "run", draw)
+    monkeypatch.setattr(flame_graph.Renderer, "__init__", lambda _: None)
+    monkeypatch.setattr(flame_graph.Renderer, "run", draw)
     stacks: Stacks = {(StackFrame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
-    flame.flame_graph(stacks, f"{HOSTILE}\0", flame.Renderer())
-    flame.differential(stacks, stacks, f"{HOSTILE}\0", flame.Renderer())
+    flame_graph.flame_graph(stacks, f"{HOSTILE}\0", flame_graph.Renderer())
+    flame_graph.differential(stacks, stacks, f"{HOSTILE}\0", flame_graph.Renderer())
     assert any("--title=\\x1b]0;owned" in text for text in asked)
     assert not any(FORBIDDEN.search(text) for text in asked)
 

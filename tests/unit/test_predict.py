@@ -37,7 +37,7 @@ from worldwise.records.predicted import Events, LayerCycles, PredictedCase, Pred
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
-from worldwise.report.predicted import Line, draws_section
+from worldwise.report.predictions import Line, draws_section
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)

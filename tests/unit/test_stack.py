@@ -28,7 +28,7 @@ from worldwise.read import run_counts
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Setting
 from worldwise.read.compared.stacks import changed_settings
-from worldwise.report import gated
+from worldwise.report import comparisons
 from worldwise.report.answer import measured_lines
 from worldwise.run.own import entry_of, libraries_of
 from worldwise.targets import optee_images
@@ -356,19 +356,21 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     records: dict[Case, RecordList] = {TEE: make_records(TEE)}
     run = run_of(tmp_path / "runs", 1, records)
     plain = gate.compare_runs(run, run, gate.Options())
-    assert "settings" not in json.loads(gated.to_json(plain))
-    assert not any(section.title.startswith("Settings") for section in gated.sections(plain))
+    assert "settings" not in json.loads(comparisons.to_json(plain))
+    assert not any(section.title.startswith("Settings") for section in comparisons.sections(plain))
     settings = tuple(Setting(image="optee-x", setting=f"CFG_{number}", a="y", b="n") for number in range(8))
     changed = plain.model_copy(update={"settings": settings})
-    (section,) = (each for each in gated.sections(changed, True) if each.title == "Settings of OP-TEE that differ")
+    (section,) = (
+        each for each in comparisons.sections(changed, True) if each.title == "Settings of OP-TEE that differ"
+    )
     assert section.table
     assert section.table.headers == ["setting", "A", "B"]
     assert section.table.rows == [[one.setting, "y", "n"] for one in settings]
-    (section,) = (each for each in gated.brief_sections(changed) if each.title.startswith("Settings"))
+    (section,) = (each for each in comparisons.brief_sections(changed) if each.title.startswith("Settings"))
     assert section.table
     assert len(section.table.rows) == 6
     assert section.notes == ["2 more settings differ (`--full` lists them)."]
-    assert json.loads(gated.to_json(changed))["settings"][0] == {
+    assert json.loads(comparisons.to_json(changed))["settings"][0] == {
         "image": "optee-x",
         "setting": "CFG_0",
         "a": "y",
@@ -376,7 +378,9 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     }
     two = (*settings, settings[0].model_copy(update={"image": "optee-y"}))
     (section,) = (
-        each for each in gated.sections(plain.model_copy(update={"settings": two})) if each.title.startswith("Settings")
+        each
+        for each in comparisons.sections(plain.model_copy(update={"settings": two}))
+        if each.title.startswith("Settings")
     )
     assert section.table
     assert section.table.headers == ["OP-TEE", "setting", "A", "B"]

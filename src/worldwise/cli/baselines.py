@@ -68,7 +68,7 @@ class Baselines:
         if not (self.compared or self.saved):
             return status
         from worldwise.read.compared import baseline, gate
-        from worldwise.report import gated
+        from worldwise.report import comparisons
 
         functions = functions_of(run)
         if self.compared:
@@ -77,7 +77,7 @@ class Baselines:
             comparison = baseline.compare_baseline(named, run, functions, options)
             console = safe_text.console(stderr=aside)
             console.print()
-            gated.render_brief(comparison, console)
+            comparisons.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
             if self.sarif:
                 from worldwise.cli.traces.source_marks import Marks, write_sarif

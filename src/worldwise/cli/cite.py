@@ -11,8 +11,8 @@ from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import run_counts
-from worldwise.report.citing import FORMATS, cited, first_sections
-from worldwise.report.terminal import print_sections
+from worldwise.report.citation.citation import FORMATS, cited, first_sections
+from worldwise.report.formats.terminal import print_sections
 from worldwise.run.own import libraries_of
 from worldwise.run.rundir import Run, open_run
 

@@ -30,11 +30,11 @@ from worldwise.read.models import Reading
 from worldwise.read.samples import samples_of
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
-from worldwise.report.document import section_lines
 from worldwise.report.formats import latex
+from worldwise.report.formats.markdown import section_lines
+from worldwise.report.formats.terminal import print_section
+from worldwise.report.sections.tasks import Times
 from worldwise.report.tables import named_sections
-from worldwise.report.tasks import Times
-from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run, open_run
 
 HTML = "html"

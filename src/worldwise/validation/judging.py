@@ -18,7 +18,7 @@ from worldwise.predict.errors import ErrorLines
 from worldwise.read.models import Reading, Row
 from worldwise.records.models import Sample
 from worldwise.records.predicted import PredictedCase, PredictedSample
-from worldwise.report.predicted import predicted_case
+from worldwise.report.predictions import predicted_case
 from worldwise.run.rundir import Run
 
 Counts = Mapping[tuple[str, str], Sequence[Sample]]

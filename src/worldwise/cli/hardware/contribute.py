@@ -12,8 +12,8 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.read.run_counts import read_run
-from worldwise.report.first import first_screen
-from worldwise.report.terminal import print_sections
+from worldwise.report.first_screen import first_screen
+from worldwise.report.formats.terminal import print_sections
 from worldwise.run.rundir import open_run
 from worldwise.validation.contributing import packed
 from worldwise.validation.figures import (

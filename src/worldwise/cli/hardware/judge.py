@@ -15,7 +15,7 @@ from worldwise.explain.layers import load_rules
 from worldwise.plan.case import Case
 from worldwise.predict.errors import load_errors
 from worldwise.read.run_counts import read_run
-from worldwise.report.first import first_screen
+from worldwise.report.first_screen import first_screen
 from worldwise.run.rundir import open_run
 from worldwise.validation import judged_report
 from worldwise.validation.calibration import fit

@@ -12,8 +12,8 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.group import Group
 from worldwise.cli.common.options import runs_option
 from worldwise.cli.common.progress import Steps
-from worldwise.report.first import first_screen
-from worldwise.report.terminal import print_sections
+from worldwise.report.first_screen import first_screen
+from worldwise.report.formats.terminal import print_sections
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.keeping import keep, write_run

@@ -19,7 +19,7 @@ from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.report.tasks import Times, case_lines, leading
+from worldwise.report.sections.tasks import Times, case_lines, leading
 from worldwise.run import reproduction as compare
 from worldwise.run.manifests import ShardEntry
 from worldwise.run.measure import Bench

@@ -27,7 +27,7 @@ from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
-from worldwise.report import flame
+from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports
 from worldwise.run.rundir import NoRunError, Run, open_run
@@ -371,7 +371,7 @@ def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call
         case "chrome":
             out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
         case "flame":
-            out.text(flame.flame_graph(one.stacks, one.title, flame.Renderer(session.note)))
+            out.text(flame_graph.flame_graph(one.stacks, one.title, flame_graph.Renderer(session.note)))
 
 
 def _show_difference(
@@ -391,7 +391,7 @@ def _show_difference(
                 out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
             case "flame":
                 title = f"{one.title} -> {other.title}"
-                out.text(flame.differential(one.stacks, other.stacks, title, flame.Renderer(session.note)))
+                out.text(flame_graph.differential(one.stacks, other.stacks, title, flame_graph.Renderer(session.note)))
 
 
 def _pairs(before: list[Explanation], after: list[Explanation]) -> list[tuple[Explanation, Explanation]]:

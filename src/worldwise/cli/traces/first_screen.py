@@ -8,8 +8,8 @@ from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.traces.quick_predictions import quick
 from worldwise.explain.layers import load_rules
 from worldwise.read.models import Reading
+from worldwise.report.sections.tasks import Time, Times, leading
 from worldwise.report.surprises import clock_text
-from worldwise.report.tasks import Time, Times, leading
 from worldwise.run.rundir import Run
 
 # The core that the machine with OP-TEE emulates.

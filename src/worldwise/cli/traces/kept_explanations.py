@@ -11,7 +11,7 @@ from worldwise.explain.layers import load_rules
 from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
-from worldwise.report import flame
+from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained
 from worldwise.report.page.content import Traced
 from worldwise.run.rundir import Run
@@ -84,5 +84,5 @@ def _of_case(session: Session, run: Run, case: Case) -> Iterator[Traced]:
     for one in _explanations(session, run, case):
         # The first part is the title with the sum.
         parts = explained.sections(one, session.rules, _TOP, False)
-        graph = flame.flame_graph(one.stacks, one.title, flame.Renderer(session.note))
+        graph = flame_graph.flame_graph(one.stacks, one.title, flame_graph.Renderer(session.note))
         yield Traced(one, parts, graph[graph.index("<svg") :])

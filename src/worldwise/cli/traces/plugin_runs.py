@@ -39,8 +39,8 @@ from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
-from worldwise.report.document import markdown_text
-from worldwise.report.terminal import print_sections
+from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.terminal import print_sections
 from worldwise.run.measure import case_digest
 from worldwise.run.modelled import ModelStore
 from worldwise.run.own import check_same

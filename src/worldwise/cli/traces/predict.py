@@ -40,11 +40,12 @@ from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
 from worldwise.records.predicted import PredictedCase
-from worldwise.report import flame, foretold
-from worldwise.report import predicted as reports
+from worldwise.report import predict_screen
+from worldwise.report import predictions as reports
+from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import predicted_data
-from worldwise.report.predicted import Line
+from worldwise.report.predictions import Line
 from worldwise.run.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
@@ -348,9 +349,13 @@ def _show(
                 raise WorldwiseError(f"{cases[0][0].id}: the stacks of its program are not followed")
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
-            out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
+            out.text(
+                flame_graph.flame_graph(
+                    stacks, reports.title(line), flame_graph.Renderer(session.note), "predicted cycles"
+                )
+            )
         case "text" if not call.full:
-            screen = foretold.screen(seen.lines, budget, lambda line: bool(_shown([line], call)))
+            screen = predict_screen.screen(seen.lines, budget, lambda line: bool(_shown([line], call)))
             out.show([*screen, *_over_draws(_shown(seen.lines, call), call)], "table")
         case _:
             sections = [reports.summary(seen.lines, budget), *_over_draws(seen.lines, call)]

@@ -31,7 +31,7 @@ from worldwise.libraries.user_code.harness import harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
-from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.application import application
 from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware

@@ -29,9 +29,9 @@ from worldwise.plan.suite import FORMAT, Suite
 from worldwise.predict.bounds import Estimate
 from worldwise.read import run_counts
 from worldwise.read.models import Reading
-from worldwise.report.first import narrowed
-from worldwise.report.predicted import lines_of
-from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.first_screen import narrowed
+from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.predictions import lines_of
 from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
 from worldwise.run.options import Options
 from worldwise.run.rundir import Run

@@ -27,8 +27,8 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
-from worldwise.report import gated
-from worldwise.report.terminal import print_prose, print_section
+from worldwise.report import comparisons
+from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.counting import calls_for_records
 from worldwise.run.code.limits import Verdict, verdicts
 from worldwise.run.code.project import Made, Opened, open_project, prepare_project
@@ -104,7 +104,7 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
     if baselines.compared:
         comparison = _compared(run, opened, made, baselines, functions)
         console.print()
-        gated.render_brief(comparison, console)
+        comparisons.render_brief(comparison, console)
         status = worst(status, gated_status(comparison.gate))
         dearest = next((row.case for row in comparison.exceeding), dearest)
     elif not baselines.saved:

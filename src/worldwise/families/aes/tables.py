@@ -16,7 +16,7 @@ from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
 from worldwise.read.published import Figure
 from worldwise.read.row_index import Key, RowIndex
-from worldwise.report.comparing import machine_of, machine_text, machines
+from worldwise.report.row_words import machine_of, machine_text, machines
 from worldwise.report.tables import Group, Tables
 
 OPERATION = AES

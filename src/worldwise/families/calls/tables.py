@@ -10,8 +10,8 @@ from worldwise.families.calls.answer import calls_answers
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
-from worldwise.report.building import Column, name, number, section
-from worldwise.report.fits import line_cells
+from worldwise.report.fitted_lines import line_cells
+from worldwise.report.table_builder import Column, name, number, section
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096

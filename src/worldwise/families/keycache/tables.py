@@ -28,7 +28,7 @@ from worldwise.families.keycache.spec import (
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.read.row_index import RowIndex
-from worldwise.report.building import Column, name, number, section
+from worldwise.report.table_builder import Column, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"

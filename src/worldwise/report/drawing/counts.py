@@ -15,10 +15,10 @@ from worldwise.read.fit import LEAST_POINTS, Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.report import contests
-from worldwise.report.counts import label
 from worldwise.report.drawing.looks import styles
 from worldwise.report.drawing.vega import WIDTH, Chart, axis, axis_of, chart, colour_of, tooltip
-from worldwise.report.predicted import lines_of
+from worldwise.report.predictions import lines_of
+from worldwise.report.sections.counts import label
 
 # An axis of sizes has them in the units in which suites name them.
 _SIZE_LABEL = (

@@ -15,7 +15,7 @@ from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.report.explaining import masked as masked_report
-from worldwise.report.first import first_screen
+from worldwise.report.first_screen import first_screen
 from worldwise.report.formats import exports
 
 FORMAT = 1

@@ -20,7 +20,7 @@ from worldwise.records.predicted import CAUSES
 if TYPE_CHECKING:
     # It loads what reads the machine's symbols, which a report needs not.
     from worldwise.predict.attribution import Attributed
-from worldwise.report.predicted import Line, budget_of, lines_of, said, verdict_note
+from worldwise.report.predictions import Line, budget_of, lines_of, said, verdict_note
 
 
 def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:

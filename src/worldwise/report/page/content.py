@@ -20,11 +20,11 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.read.samples import Samples
 from worldwise.records.models import Sample
+from worldwise.report.citation.components import UNIT, Component, included, libraries, samples_said, tools
 from worldwise.report.contests import names
-from worldwise.report.counts import label
-from worldwise.report.measured import UNIT, Component, included, libraries, samples_said, tools
+from worldwise.report.sections.counts import label
+from worldwise.report.sections.tasks import contest, task_text, way_text
 from worldwise.report.tables import task_of
-from worldwise.report.tasks import contest, task_text, way_text
 from worldwise.run.own import libraries_of, stack_of
 from worldwise.run.rundir import Run
 

@@ -18,10 +18,10 @@ from worldwise.report.answer import measured_lines
 from worldwise.report.drawing import vega
 from worldwise.report.page import charts, content
 from worldwise.report.page.content import Traced
-from worldwise.report.predicted import budget_of, lines_of, summary
+from worldwise.report.predictions import budget_of, lines_of, summary
 from worldwise.report.report import answers, heading, sections
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.tables import ANSWER_LINES
-from worldwise.report.verdicts import budget_verdict
 from worldwise.run.rundir import Run
 
 _FOLDER = Path(__file__).parent

@@ -11,9 +11,9 @@ from worldwise.families.keycache.report.lower_bound import ALLOWED, Hit
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
-from worldwise.report.building import answer, name, number, per_side
 from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
+from worldwise.report.table_builder import answer, name, number, per_side
 from worldwise.report.tables import Answer, named_sections
 
 # The order of importance: what a cache is for comes first, then by which policy.

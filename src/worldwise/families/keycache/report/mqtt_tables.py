@@ -11,8 +11,8 @@ from worldwise.families.keycache.spec import KEYCACHE_MQTT, RELAYS
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.read.row_index import Key, RowIndex
-from worldwise.report.building import Column, answer, number, section
 from worldwise.report.surprises import spread_surprises
+from worldwise.report.table_builder import Column, answer, number, section
 from worldwise.report.tables import Answer
 
 SOURCE = "mqttz-keys"

@@ -8,8 +8,8 @@ from dataclasses import replace
 from worldwise.base.output import safe_text
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.tables import SCREEN_COLUMNS
-from worldwise.report.terminal import print_section
 
 # The height of a screen.
 SCREEN_LINES = 40

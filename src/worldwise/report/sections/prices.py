@@ -8,8 +8,8 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.contests import matches
 from worldwise.read.models import Factor, Reading, Row
-from worldwise.report.building import answer, name, number, section
-from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
+from worldwise.report.sections.counts import factor_section, label, shown_factors, shown_rows, tee_rows
+from worldwise.report.table_builder import answer, name, number, section
 from worldwise.report.tables import Answer, Group
 
 _PLACE = "client"

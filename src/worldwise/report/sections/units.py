@@ -9,7 +9,7 @@ from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, NANOSECONDS, SHOR
 from worldwise.base.tables import Section, Table
 from worldwise.read.includes import COUNTER_TAKEN_AWAY
 from worldwise.read.models import Reading
-from worldwise.report.hosted import calls_optee
+from worldwise.report.sections.linux_hosts import calls_optee
 
 _OF_CHIP = (
     "{short}: {unit}, counted by the chip itself, at {at}. They are not exact as instructions are: the same case can "

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from worldwise.read.contests import Match, worst_of
 from worldwise.read.models import BudgetResult, Reading, Row
 from worldwise.report.contests import names
-from worldwise.report.counts import label
+from worldwise.report.sections.counts import label
+from worldwise.report.sections.tasks import task_text, way_text
 from worldwise.report.surprises import milliseconds
 from worldwise.report.tables import task_of
-from worldwise.report.tasks import task_text, way_text
 
 # So many names stand in a sentence; more are counted.
 _MOST = 4

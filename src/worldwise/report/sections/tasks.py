@@ -11,9 +11,9 @@ from worldwise.plan.catalogue import parameters
 from worldwise.read.contests import Match, alike, matches
 from worldwise.read.family_fields import Recommended
 from worldwise.read.models import BudgetResult, Reading, Row
-from worldwise.report.comparing import claim, is_permissive, licence_text
-from worldwise.report.counts import tee_rows
-from worldwise.report.predicted import lines_of
+from worldwise.report.predictions import lines_of
+from worldwise.report.row_words import claim, is_permissive, licence_text
+from worldwise.report.sections.counts import tee_rows
 from worldwise.report.surprises import (
     clock_text,
     cold_surprises,

@@ -10,9 +10,9 @@ from worldwise.base.output.safe_text import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import lock_differences
 from worldwise.read.compared.comparison import Comparison, Gate, Row, Side
-from worldwise.report.document import markdown_text
 from worldwise.report.formats import tracking
-from worldwise.report.terminal import print_prose, print_sections
+from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.terminal import print_prose, print_sections
 
 # The most rows of a summary, to keep it readable; the other formats have all rows.
 _MOST_ROWS = 20

@@ -8,8 +8,8 @@ from worldwise.base.tables import Section, Table, count, factor, ratio, section_
 from worldwise.plan.catalogue import family_of, takes_portables
 from worldwise.read.models import CLOCKS, Factor, Reading, Row
 from worldwise.read.order import in_reading_order
+from worldwise.report.sections.units import unit_note
 from worldwise.report.tables import Group, Tables, declared_tables, operation_name, tables_of
-from worldwise.report.units import unit_note
 
 
 def tee_rows(reading: Reading) -> list[Row]:

@@ -9,10 +9,10 @@ from worldwise.base.tables import Section, Table
 from worldwise.lab import lock_differences
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
-from worldwise.report.first import first_screen
+from worldwise.report.citation.components import Component, included, libraries, samples_said, tools
+from worldwise.report.citation.references import reference
+from worldwise.report.first_screen import first_screen
 from worldwise.report.formats.latex import DIGEST, escaped
-from worldwise.report.measured import Component, included, libraries, samples_said, tools
-from worldwise.report.references import reference
 
 _WIDTH = 100
 # Sentences of the first screen on what counts include.

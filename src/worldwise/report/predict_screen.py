@@ -11,8 +11,8 @@ from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import STATES
 from worldwise.predict.rules import CONFIDENCE
 from worldwise.predict.verdict import FITS, FITS_NOT, NOT_JUDGED, OPEN, WOULD, Judged, judged, time_text
-from worldwise.report.first import narrowed
-from worldwise.report.predicted import Line, doing, verdict_note
+from worldwise.report.first_screen import narrowed
+from worldwise.report.predictions import Line, doing, verdict_note
 
 # More do not fit the screen with all that stands around them.
 _MOST_ROWS = 12
