@@ -26,9 +26,9 @@ from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.records.predicted import PredictedSample
-from worldwise.run.manifests import RECORDS_FILE
-from worldwise.run.rundir import Run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder.manifests import RECORDS_FILE
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 from worldwise.targets.known import EMULATED
 from worldwise.validation.calibration import WAITS, with_numbers
 

@@ -11,7 +11,7 @@ from synthetic import make_suite, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.garbage_collection import collect_seldom
 from worldwise.plan.case import Case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 pytest_plugins = ["browsers", "machines", "spread"]
 

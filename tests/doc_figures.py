@@ -18,7 +18,7 @@ from worldwise.cli.common.progress import Notes
 from worldwise.cli.traces.first_screen import first_times
 from worldwise.read.run_counts import read_run
 from worldwise.report.sections.tasks import Times, leading
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 RUNS = doc_pages.ROOT / "runs"
 

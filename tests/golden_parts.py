@@ -48,7 +48,7 @@ from worldwise.read.compared.baseline import Baseline
 from worldwise.read.compared.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
-from worldwise.run import manifests
+from worldwise.run.folder import manifests
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.inputs import boot_words
 from worldwise.targets.known import EMULATED

@@ -67,7 +67,7 @@ from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports, markdown, terminal
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_sections
-from worldwise.run.reproduction import compare_runs, first_difference
+from worldwise.run.folder.reproduction import compare_runs, first_difference
 
 WIDTH = 120
 # Characters of a text that are kept: of a longer one stands what comes first, and the digest of the whole.

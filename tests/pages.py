@@ -16,7 +16,7 @@ from worldwise.read.samples import samples_of
 from worldwise.records.models import Sample
 from worldwise.report.page.content import Traced
 from worldwise.report.page.write import Material, to_html
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 BUDGET = "5ms@2GHz"
 # A title as a stranger may choose it.

@@ -27,7 +27,7 @@ from worldwise.report.page.content import cards, measurements
 from worldwise.report.report import sections, to_json
 from worldwise.report.sections.tasks import Time, Times, kept_times, leading
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 COMMAND = "worldwise report latest"
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))

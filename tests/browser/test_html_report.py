@@ -26,7 +26,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.flame_graph import Renderer, flame_graph
 from worldwise.report.page.history import Measured, figures, sections
 from worldwise.report.page.write import Listed, to_index
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

@@ -42,9 +42,9 @@ from worldwise.records.evidence import required_checks
 from worldwise.records.models import Start
 from worldwise.records.predicted import parse_predicted
 from worldwise.records.trace import parse_trace
-from worldwise.run import manifests
-from worldwise.run.manifests import CaseManifest, Finished, RunManifest
-from worldwise.run.own import check_same
+from worldwise.run.folder import manifests
+from worldwise.run.folder.manifests import CaseManifest, Finished, RunManifest
+from worldwise.run.folder.own_entries import check_same
 from worldwise.targets import portable_images
 
 CORPUS = Path(__file__).parent / "corpus"

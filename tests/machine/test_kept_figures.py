@@ -8,7 +8,7 @@ from machines import Tool
 from worldwise.plan.case import parse_case
 from worldwise.read.models import Row
 from worldwise.read.run_counts import read_run
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 
 def cheapest(suite: str) -> str:

@@ -20,9 +20,9 @@ from worldwise.machine.symbols.own import OWN_PROCESS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter, calls_of, write_records
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.region_counts import Counter, calls_of, write_records
 from worldwise.targets.own_code import machine_of
 
 READS = """

@@ -17,7 +17,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
 from worldwise.records.trace import read_trace
-from worldwise.run.watch import Watched, Watcher, is_flat
+from worldwise.run.traces.watch import Watched, Watcher, is_flat
 from worldwise.targets.known import EMULATED
 
 SIGN = "p256-m-Os/sign,curve=secp256r1,size=32B"

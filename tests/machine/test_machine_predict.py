@@ -31,8 +31,8 @@ from worldwise.predict.rules import KERNEL
 from worldwise.predict.sampling import sampling_error
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.run.rundir import open_run
-from worldwise.run.watch import Watched, Watcher
+from worldwise.run.folder.rundir import open_run
+from worldwise.run.traces.watch import Watched, Watcher
 from worldwise.targets.known import EMULATED
 
 CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)

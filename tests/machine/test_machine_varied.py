@@ -14,7 +14,7 @@ from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.symbols.inlined_functions import addr2line
 from worldwise.plan.case import Case, parse_case
-from worldwise.run.varied import vary
+from worldwise.run.varied_secrets import vary
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\

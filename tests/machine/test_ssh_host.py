@@ -23,13 +23,13 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read.run_counts import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
-from worldwise.run.again import count_again
-from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.emulator_count import count_again
+from worldwise.run.folder.manifests import EMULATED_FILE
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
 from worldwise.run.options import Options
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import Run, open_run
 from worldwise.targets.known import EMULATED
 from worldwise.targets.silicon import silicon
 

@@ -20,7 +20,7 @@ from worldwise.report.citation import references
 from worldwise.report.citation.citation import cited
 from worldwise.report.formats.latex import PREAMBLE, document, tables
 from worldwise.report.report import sections, to_latex
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # The first has the root made, which takes minutes.
 pytestmark = [pytest.mark.tex, pytest.mark.timeout(600)]

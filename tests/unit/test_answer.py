@@ -13,7 +13,7 @@ from worldwise.report import answer as screens
 from worldwise.report.first_screen import SCREEN_LINES
 from worldwise.report.report import answers
 from worldwise.report.tables import SCREEN_COLUMNS, Answer
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 COMMAND = "worldwise report latest"
 

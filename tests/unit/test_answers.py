@@ -29,7 +29,7 @@ from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import answers, sections
 from worldwise.report.sections import tasks
 from worldwise.report.tables import Answer, declared_tables, named_sections
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # What a screen has room for.
 WIDTH = 100

@@ -27,8 +27,8 @@ from worldwise.read.models import HostCase, Reading
 from worldwise.read.run_counts import read_run
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.run.manifests import ChipClock
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import ChipClock
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.validation import judged_report, provenance
 from worldwise.validation.calibration import WAITS, Fit, fit, held_out, ranges_of
 from worldwise.validation.fitted import fitted_core

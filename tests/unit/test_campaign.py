@@ -29,7 +29,7 @@ from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import Campaign, method_digest, run_case
-from worldwise.run.cuts import spread
+from worldwise.run.power_cuts import spread
 
 MACHINE = cast(Machine, None)
 REGION = 1000

@@ -25,7 +25,7 @@ from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, KINDS, Choi
 from worldwise.report.drawing.flame_graph import COLOURS, kind
 from worldwise.report.drawing.looks import STYLES, styles
 from worldwise.report.drawing.vega import Chart
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")
 HASHES = [

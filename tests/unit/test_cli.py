@@ -35,7 +35,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names
 from worldwise.plan.suite_list import listed_suites
 from worldwise.report.report import EXPORTERS
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 cli_lab = importlib.import_module("worldwise.cli.lab.root")
 cli_session = importlib.import_module("worldwise.cli.run_command.measurement")

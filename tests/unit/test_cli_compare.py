@@ -18,7 +18,7 @@ from worldwise.plan.case import Case
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Unpaired
 from worldwise.report import comparisons
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]
 

@@ -17,7 +17,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine import qemu
 from worldwise.plan.case import Case, parse_case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 cli_explain = importlib.import_module("worldwise.cli.traces.explain")
 varied = importlib.import_module("worldwise.cli.traces.dependence")

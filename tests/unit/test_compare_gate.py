@@ -24,8 +24,8 @@ from worldwise.read.compared.selection import Parts, parse_selection
 from worldwise.read.models import Reading
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
-from worldwise.run.manifests import OwnEntry
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.rundir import Run, open_run
 
 CURVE = ("curve", "secp256r1")
 SIGN = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (CURVE, ("size", "32B")))

@@ -13,7 +13,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.contests import Trait, columns, names, side_by_side
 from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.surprises import published_surprises, spread_surprises
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 def row(library: str = "bearssl", median: float = 1000.0, **changed: Any) -> Row:

@@ -15,8 +15,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
 from worldwise.base.toml.toml_model import load
 from worldwise.read.run_counts import read_run
-from worldwise.run.manifests import OwnEntry
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.validation.contributing import packed
 from worldwise.validation.figures import SETS, check_contributed, contributed_files, figures_file, load_file
 from worldwise.validation.judged_report import hardware_section

@@ -42,7 +42,7 @@ from worldwise.lab.roots import ROOTS
 from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import run_text
 from worldwise.report.report import to_json
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 WISH = """
 [suites]

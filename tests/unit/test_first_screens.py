@@ -29,7 +29,7 @@ from worldwise.report.citation.citation import first_sections
 from worldwise.report.explaining import explained
 from worldwise.report.first_screen import first_screen, lines_of, narrowed
 from worldwise.report.formats.terminal import print_sections
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # Of a screen.
 LINES, COLUMNS = 40, 100

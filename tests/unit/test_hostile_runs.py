@@ -17,8 +17,8 @@ from worldwise.plan.budget import parse_budget
 from worldwise.predict.errors import load_errors
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
-from worldwise.run.predictions import store
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.predictions import store
+from worldwise.run.folder.rundir import open_run
 from worldwise.validation import judged_report
 from worldwise.validation.calibration import fit
 from worldwise.validation.judging import beside, core_of, require_judge

@@ -28,9 +28,9 @@ from worldwise.report.page import content
 from worldwise.report.page.charts import MOST, charts
 from worldwise.report.page.write import Material, to_html
 from worldwise.report.report import sections
-from worldwise.run.predictions import store
-from worldwise.run.rundir import Run
-from worldwise.run.watch import traced_records
+from worldwise.run.folder.predictions import store
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.watch import traced_records
 
 CASE = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 

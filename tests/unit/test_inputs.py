@@ -24,8 +24,8 @@ from worldwise.plan.inputs import OWN_PATH_FILE, draw_file, inputs_seed, others,
 from worldwise.read.compared import gate
 from worldwise.read.run_counts import read_run
 from worldwise.report import report
-from worldwise.run.manifests import CASE_FILE, RUN_FILE
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import CASE_FILE, RUN_FILE
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.targets.inputs import boot_words, is_quiet, settings, without_settings
 from worldwise.targets.known import EMULATED
 

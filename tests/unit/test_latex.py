@@ -13,7 +13,7 @@ from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
 from worldwise.report.formats.latex import PREAMBLE, escaped, tables
 from worldwise.report.report import sections, to_latex
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 @pytest.fixture(scope="module")

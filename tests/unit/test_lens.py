@@ -30,7 +30,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.order import in_reading_order
 from worldwise.read.row_details.factors import with_ratios
 from worldwise.read.run_counts import read_run
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 

@@ -31,12 +31,12 @@ from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
-from worldwise.run import reproduction as compare
-from worldwise.run.manifests import CaseManifest
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.measure import Bench, case_digest
-from worldwise.run.merging import merge
 from worldwise.run.options import Elsewhere, Options, Progress
-from worldwise.run.rundir import Run, list_runs, open_run
 from worldwise.targets.known import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.run_command.measurement")

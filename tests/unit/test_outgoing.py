@@ -31,7 +31,7 @@ from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts, figures, flame_graph, vega
 from worldwise.report.formats import exports, markdown, tracking
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 # The window's title, 8-bit CSI, the other direction, another line's end, delete, a carriage return over the line.

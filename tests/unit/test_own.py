@@ -23,8 +23,8 @@ from worldwise.libraries.own_library.own_libraries import Own
 from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.plan.user_code.own import with_own
-from worldwise.run.own import check_same, entry_of
-from worldwise.run.rundir import Run
+from worldwise.run.folder.own_entries import check_same, entry_of
+from worldwise.run.folder.rundir import Run
 from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\

@@ -29,12 +29,12 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
-from worldwise.run.code.counting import _mapped, calls_of, printed_end, require_good
 from worldwise.run.code.firmware import once_words
-from worldwise.run.code.lives import Life
-from worldwise.run.code.naming import functions_of, inlined_words, is_asked, matches, nearest
+from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package
 from worldwise.run.code.prepare import case_names
+from worldwise.run.code.process_lives import Life
+from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
 
 MANIFEST = {
     "format": 1,

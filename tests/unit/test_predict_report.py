@@ -31,8 +31,8 @@ from worldwise.report.formats import predicted_data
 from worldwise.report.formats.terminal import print_sections
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
-from worldwise.run.predictions import load, store
-from worldwise.run.rundir import Run
+from worldwise.run.folder.predictions import load, store
+from worldwise.run.folder.rundir import Run
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"

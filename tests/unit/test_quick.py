@@ -19,8 +19,8 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.records.predicted import Events, PredictedCase, PredictedSample
-from worldwise.run.modelled import ModelStore
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.model_cache import ModelStore
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 OTHER = parse_case("optee/mbedtls-O2/attestdiv", 4, 2)

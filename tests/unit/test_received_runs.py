@@ -22,10 +22,10 @@ from worldwise.read import run_counts
 from worldwise.read.compared.gate import Options
 from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
-from worldwise.run import rundir
-from worldwise.run.reproduction import compare_runs
-from worldwise.run.rundir import Run, list_runs, open_run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder import rundir
+from worldwise.run.folder.reproduction import compare_runs
+from worldwise.run.folder.rundir import Run, list_runs, open_run
+from worldwise.run.folder.writer import RunWriter
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)

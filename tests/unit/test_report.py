@@ -18,7 +18,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 @pytest.fixture(scope="module")

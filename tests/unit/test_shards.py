@@ -22,10 +22,10 @@ from worldwise.plan.shards import Shard, parse_shard, split
 from worldwise.plan.suite import load_suite
 from worldwise.read import run_counts
 from worldwise.records.predicted import Predicted
-from worldwise.run import predictions
-from worldwise.run.manifests import ShardEntry
-from worldwise.run.merging import merge
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder import predictions
+from worldwise.run.folder.manifests import ShardEntry
+from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.rundir import Run, open_run
 
 # --- the split ---
 

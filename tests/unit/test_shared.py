@@ -21,8 +21,8 @@ from synthetic import make_suite, new_writer
 from worldwise.base import files, paths
 from worldwise.lab.shared_store import store as module
 from worldwise.lab.shared_store.store import NEW, Shared
+from worldwise.run.folder.rundir import open_run
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import open_run
 
 DIGEST = "0123456789abcdef" * 4
 LOGS = ("console.log", "secure.log", "qemu.log")

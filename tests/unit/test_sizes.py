@@ -13,7 +13,6 @@ MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
 FULL = {
-    "run": 23,
     "validation": 19,
 }
 

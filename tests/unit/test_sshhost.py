@@ -27,11 +27,11 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.answer import measured_lines
 from worldwise.report.report import sections, to_csv, to_json
 from worldwise.run import measure
-from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.folder.manifests import EMULATED_FILE
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run, open_run
 
 TARGET = "linux-armv8"
 WORDS = ("-", "keygen", "0", "2", "curve=secp256r1")

@@ -30,7 +30,7 @@ from worldwise.read.compared.comparison import Setting
 from worldwise.read.compared.stacks import changed_settings
 from worldwise.report import comparisons
 from worldwise.report.answer import measured_lines
-from worldwise.run.own import entry_of, libraries_of
+from worldwise.run.folder.own_entries import entry_of, libraries_of
 from worldwise.targets import optee_images
 from worldwise.targets.architecture import QUIET
 from worldwise.targets.guest import kernel, kernel_net

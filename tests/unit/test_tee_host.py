@@ -28,10 +28,10 @@ from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import answers, sections, to_csv
+from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 from worldwise.targets.silicon import not_on_a_host
 from worldwise.validation.judging import require_judge
 

@@ -13,7 +13,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 NO_CHANGE = "0%"

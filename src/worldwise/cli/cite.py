@@ -13,8 +13,8 @@ from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import run_counts
 from worldwise.report.citation.citation import FORMATS, cited, first_sections
 from worldwise.report.formats.terminal import print_sections
-from worldwise.run.own import libraries_of
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.own_entries import libraries_of
+from worldwise.run.folder.rundir import Run, open_run
 
 _MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. Both whole: --full."
 

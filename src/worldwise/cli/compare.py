@@ -14,7 +14,7 @@ from worldwise.cli.common.options import DEFAULT_RUNS, check_output, format_opti
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import comparisons as gate_report
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 # SARIF needs more than a comparison: the lines of the functions.
 _SARIF = "sarif"

@@ -17,7 +17,7 @@ from worldwise.plan.suite_list import listed_suites
 
 if TYPE_CHECKING:
     from worldwise.plan.suite import Suite
-    from worldwise.run.rundir import ListedRun
+    from worldwise.run.folder.rundir import ListedRun
 
 # Those that a screen has room for, below a line of heads and one that says how many are not listed.
 _MOST_RUNS = 36
@@ -36,7 +36,7 @@ def list_command(everything: bool, runs: Path) -> int:
       worldwise list --runs elsewhere
     """
     # It takes long to load, and no other command here needs it.
-    from worldwise.run.rundir import list_runs
+    from worldwise.run.folder.rundir import list_runs
 
     found = list_runs(runs)
     if not found:

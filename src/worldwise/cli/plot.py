@@ -13,7 +13,7 @@ from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import run_counts
 from worldwise.report.drawing import figures
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 if TYPE_CHECKING:
     from worldwise.explain.explanation import Explanation

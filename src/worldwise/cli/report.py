@@ -35,7 +35,7 @@ from worldwise.report.formats.markdown import section_lines
 from worldwise.report.formats.terminal import print_section
 from worldwise.report.sections.tasks import Times
 from worldwise.report.tables import named_sections
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 HTML = "html"
 # Formats in which a part of a report can be printed.

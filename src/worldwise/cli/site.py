@@ -11,7 +11,7 @@ from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import runs_option, writing
 from worldwise.read import run_counts
 from worldwise.read.samples import samples_of
-from worldwise.run.rundir import list_runs
+from worldwise.run.folder.rundir import list_runs
 
 
 @click.command(cls=Command)

@@ -13,7 +13,7 @@ from worldwise.machine.elf_files.variables import functions, objects
 from worldwise.machine.symbols.inlined_functions import parse_frames
 from worldwise.plan.case import Case
 from worldwise.records.varied import Parting
-from worldwise.run.varied import INPUTS, Varied
+from worldwise.run.varied_secrets import INPUTS, Varied
 
 NO_DIFFERENCE = "no difference seen"
 NOT_DRAWN = "draws no random bytes"

@@ -15,8 +15,8 @@ from worldwise.read.family_fields import Part, Parts
 from worldwise.read.models import Row
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 # What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]

@@ -38,10 +38,10 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.own import stack_words
-from worldwise.run.predictions import load
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.own_entries import stack_words
+from worldwise.run.folder.predictions import load
+from worldwise.run.folder.rundir import Run
 
 _CLOCKS = {f"{clock} GHz": clock * 1000 for clock in CLOCKS}
 

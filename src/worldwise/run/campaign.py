@@ -26,7 +26,7 @@ from worldwise.plan.spec import OWN
 from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
-from worldwise.run.code.counting import run_case as run_own_case
+from worldwise.run.code.region_counts import run_case as run_own_case
 
 # Increase this number when a campaign changes what it does: results of the old campaign are then not reused.
 _METHOD = 2

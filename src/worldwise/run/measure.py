@@ -35,16 +35,16 @@ from worldwise.plan.inputs import others
 from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords
 from worldwise.run import campaign, draws
-from worldwise.run import reproduction as compare
-from worldwise.run.again import count_again
 from worldwise.run.case_check import check_run, found_words
-from worldwise.run.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.emulator_count import count_again
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
 from worldwise.run.options import Elsewhere, Options, Progress
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import Run
 from worldwise.run.work import Work, by_variant, compile_order
-from worldwise.run.writer import RunWriter
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED, Target
 from worldwise.targets.silicon import silicon

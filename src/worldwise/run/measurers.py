@@ -23,7 +23,7 @@ from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.measurer import Description
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE
-from worldwise.run.manifests import ChipClock, RunManifest, Via
+from worldwise.run.folder.manifests import ChipClock, RunManifest, Via
 from worldwise.targets.silicon import not_on_a_host, silicon
 
 _SSH = "ssh://"

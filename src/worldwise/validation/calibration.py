@@ -21,8 +21,8 @@ from worldwise.plan.catalogue import is_board
 from worldwise.predict.bounds import middle
 from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.read.models import Reading, Row
-from worldwise.run.rundir import Run
-from worldwise.run.watch import MOST_CORES
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.watch import MOST_CORES
 from worldwise.validation.judging import Emulate, cases_of, clock_of, error_of, wait_states, warm_samples
 
 # The board's number among those of a core.

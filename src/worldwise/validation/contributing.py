@@ -12,7 +12,7 @@ from worldwise.plan.catalogue import is_board
 from worldwise.read.models import Reading, Row
 from worldwise.read.run_counts import checked_records
 from worldwise.records.models import Sample
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 from worldwise.validation.figures import Figure, Measured, Source
 from worldwise.validation.judging import core_of, require_judge
 

@@ -10,7 +10,7 @@ from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.report.predictions import error_notes
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 from worldwise.validation.calibration import SPLIT, Fit
 from worldwise.validation.figures import Figures
 from worldwise.validation.judging import Beside

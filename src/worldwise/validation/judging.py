@@ -19,7 +19,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.records.models import Sample
 from worldwise.records.predicted import PredictedCase, PredictedSample
 from worldwise.report.predictions import predicted_case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 Counts = Mapping[tuple[str, str], Sequence[Sample]]
 

@@ -16,7 +16,7 @@ from worldwise.plan.case import Case
 from worldwise.predict.errors import load_errors
 from worldwise.read.run_counts import read_run
 from worldwise.report.first_screen import first_screen
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 from worldwise.validation import judged_report
 from worldwise.validation.calibration import fit
 from worldwise.validation.fitted import fitted_core

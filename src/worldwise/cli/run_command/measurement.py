@@ -20,16 +20,16 @@ from worldwise.plan.suite import Suite
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
 from worldwise.report.sections.tasks import Times, case_lines, leading
-from worldwise.run import reproduction as compare
-from worldwise.run.manifests import ShardEntry
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import ShardEntry
+from worldwise.run.folder.own_entries import entry_of
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measure import Bench
 from worldwise.run.options import Options
-from worldwise.run.own import entry_of
-from worldwise.run.rundir import Run
 from worldwise.run.workers import task
 from worldwise.run.workers.cluster import Place, require_dask
-from worldwise.run.workers.elsewhere import Workers, workers_at
-from worldwise.run.writer import RunWriter
+from worldwise.run.workers.dispatch import Workers, workers_at
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ def merge(
     limit = wanted_budget(budget)
     # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted, show
-    from worldwise.run.merging import merge as merge_runs
-    from worldwise.run.rundir import open_run
+    from worldwise.run.folder.merge_shards import merge as merge_runs
+    from worldwise.run.folder.rundir import open_run
 
     run, notes = merge_runs([open_run(reference, runs) for reference in references], runs)
     for note in (*notes, f"{len(run.manifest.merged)} shards merged: run {run.path}"):

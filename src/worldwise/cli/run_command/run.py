@@ -20,7 +20,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.inputs import DEFAULT_SEED, seed_problem
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 if TYPE_CHECKING:
     from worldwise.cli.run_command.measurement import Away, Order
@@ -332,7 +332,7 @@ def _stack(call: _Call, old: Run | None) -> "list[BroughtStack]":
     """The stack of a new or a resumed run. Raises WorldwiseError, and click.UsageError where it cannot be."""
     entry = None
     if old:
-        from worldwise.run.own import stack_of
+        from worldwise.run.folder.own_entries import stack_of
 
         entry = stack_of(old)
     if not call.stack_file and not entry:
@@ -359,7 +359,7 @@ def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
 
 def _resumed(old: Run, brought: "Sequence[Own]") -> tuple[Suite, list[Case]]:
     """The suite and the cases of a resumed run. Raises WorldwiseError."""
-    from worldwise.run.own import check_same
+    from worldwise.run.folder.own_entries import check_same
 
     check_same(old.id, old.manifest.own, brought)
     suite = _with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)

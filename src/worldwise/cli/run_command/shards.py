@@ -15,8 +15,8 @@ from worldwise.base.files import file_sha256
 from worldwise.plan.case import Case
 from worldwise.plan.costs import COSTS, build_cost, costs_of
 from worldwise.plan.shards import parse_shard, split
-from worldwise.run.manifests import ShardEntry
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.manifests import ShardEntry
+from worldwise.run.folder.rundir import open_run
 
 # What changes no record: a shard that is run again needs none of it.
 _NOT_REPEATED = (

@@ -21,7 +21,7 @@ from worldwise.plan.catalogue import takes_portables
 from worldwise.report.explaining import dependence as dependence_report
 from worldwise.report.explaining.explained import dump
 from worldwise.report.first_screen import first_screen
-from worldwise.run.varied import CALLS, require_variable, slow_down, vary
+from worldwise.run.varied_secrets import CALLS, require_variable, slow_down, vary
 from worldwise.targets.architecture import ARCHITECTURES
 
 FORMATS = ("table", "markdown", "json")

@@ -30,8 +30,8 @@ from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import exports
-from worldwise.run.rundir import NoRunError, Run, open_run
-from worldwise.run.slowdown import measure_slowdown
+from worldwise.run.folder.rundir import NoRunError, Run, open_run
+from worldwise.run.traces.slowdown import measure_slowdown
 
 _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")

@@ -10,7 +10,7 @@ from worldwise.cli.traces.plugin_runs import Session, cases_of_run, measures_of,
 from worldwise.explain.explanation import Explanation
 from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.case import Case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # A sample of a case: the measure, the place, and the call if one was asked for.
 Region = tuple[str, str, int | None]

@@ -10,7 +10,7 @@ from worldwise.explain.layers import load_rules
 from worldwise.read.models import Reading
 from worldwise.report.sections.tasks import Time, Times, leading
 from worldwise.report.surprises import clock_text
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # The core that the machine with OP-TEE emulates.
 CORE = "cortex-a72"

@@ -14,8 +14,8 @@ from worldwise.plan.case import Case
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained
 from worldwise.report.page.content import Traced
-from worldwise.run.rundir import Run
-from worldwise.run.watch import traced_records
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.watch import traced_records
 
 # Functions that a page lists of a trace, and bytes of flame graphs that it takes.
 _TOP = 15

@@ -41,11 +41,11 @@ from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_sections
+from worldwise.run.folder.own_entries import check_same
+from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import case_digest
-from worldwise.run.modelled import ModelStore
-from worldwise.run.own import check_same
-from worldwise.run.rundir import Run
-from worldwise.run.watch import Watcher, is_flat
+from worldwise.run.traces.model_cache import ModelStore
+from worldwise.run.traces.watch import Watcher, is_flat
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget

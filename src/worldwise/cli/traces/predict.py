@@ -46,7 +46,7 @@ from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explained as explain_report
 from worldwise.report.formats import predicted_data
 from worldwise.report.predictions import Line
-from worldwise.run.rundir import NoRunError, Run, open_run
+from worldwise.run.folder.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
 # Formats that say which functions take the cycles, whatever is asked for.

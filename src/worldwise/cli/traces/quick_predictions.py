@@ -23,7 +23,7 @@ from worldwise.predict.verdict import time_text
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
 from worldwise.records.predicted import PredictedCase
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # Warm calls of a case, of which the median is taken: as many as `worldwise predict CASE` runs by default, and fewer
 # where all calls together have more instructions than this. A call of a few hundred thousand is not warm the second

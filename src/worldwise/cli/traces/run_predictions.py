@@ -13,8 +13,8 @@ from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.predict import cores as known
 from worldwise.records.predicted import FORMAT, Predicted, PredictedCase
-from worldwise.run.predictions import store
-from worldwise.run.rundir import Run
+from worldwise.run.folder.predictions import store
+from worldwise.run.folder.rundir import Run
 
 
 def asked(names: Sequence[str], cases: Sequence[Case]) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from worldwise.read.compared.comparison import Comparison
 from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
 from worldwise.run.code.limits import Verdict
 from worldwise.run.code.project import open_project
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 class Marks:

@@ -33,12 +33,12 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
+from worldwise.run.code.region_counts import calls_for_records, calls_of
+from worldwise.run.folder.rundir import Run
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.

@@ -94,8 +94,8 @@ def exec_command(
     from worldwise.lab.recent_hashes import Recent
     from worldwise.libraries.user_code.harness import harness_line
     from worldwise.machine.emulator import Emulator
-    from worldwise.run.code.executing import append, execute, execute_firmware
     from worldwise.run.code.order import Wanted
+    from worldwise.run.code.program_wrapper import append, execute, execute_firmware
 
     if machine and (libraries or packages):
         raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")

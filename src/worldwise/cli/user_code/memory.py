@@ -11,8 +11,8 @@ from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.counting import calls_of
 from worldwise.run.code.prepare import Ready
+from worldwise.run.code.region_counts import calls_of
 from worldwise.targets.own_code import TA_ELF
 
 # What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.

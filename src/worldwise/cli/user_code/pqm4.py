@@ -33,8 +33,8 @@ from worldwise.report.first_screen import narrowed
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.report.predictions import lines_of
 from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
+from worldwise.run.folder.rundir import Run
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 
 # As pqm4's tables call a kind, and its three functions.
 _TITLES: Mapping[str, str] = {"crypto_kem": "Key Encapsulation Schemes", "crypto_sign": "Signature Schemes"}

@@ -29,11 +29,11 @@ from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
 from worldwise.report.formats.terminal import print_prose, print_section
-from worldwise.run.code.counting import calls_for_records
 from worldwise.run.code.limits import Verdict, verdicts
 from worldwise.run.code.project import Made, Opened, open_project, prepare_project
+from worldwise.run.code.region_counts import calls_for_records
+from worldwise.run.folder.rundir import Run
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 
 _MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
 

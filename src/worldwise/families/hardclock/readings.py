@@ -11,8 +11,8 @@ from worldwise.read.includes import on_curves
 from worldwise.read.readings import Readings, Seen
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 
 class ClockReading(Result):

@@ -12,7 +12,7 @@ from worldwise.machine.machine import RECORDS
 from worldwise.records.models import CUT, Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import PROGRAM, Campaign, Trial, outcomes
-from worldwise.run.cuts import JOURNAL, LEFT, Cuts, spread
+from worldwise.run.power_cuts import JOURNAL, LEFT, Cuts, spread
 from worldwise.targets.optee import OPTEE_TARGETS
 
 # A machine writes this while it has nothing else to report, so that it does not count as hanging.

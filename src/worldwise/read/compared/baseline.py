@@ -39,8 +39,8 @@ from worldwise.read.compared.comparison import (
 from worldwise.read.compared.gate import CaseRead, Options, is_library_image, own_inputs, side_of
 from worldwise.read.compared.rows import figures_of, judge_row
 from worldwise.read.compared.selection import named_list
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 FOLDER = "baselines"
 # Of a call's functions those that execute a thousandth of it, and so many; the others are one line.

@@ -37,10 +37,10 @@ from worldwise.read.compared.stacks import changed_settings
 from worldwise.read.row_details.draws_and_interrupts import own_path
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import Record, parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.own import stack_of, stack_words
-from worldwise.run.reproduction import compare_case, compare_cases
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.own_entries import stack_of, stack_words
+from worldwise.run.folder.reproduction import compare_case, compare_cases
+from worldwise.run.folder.rundir import Run
 
 
 @dataclass(frozen=True)

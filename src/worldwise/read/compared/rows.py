@@ -8,7 +8,7 @@ from statistics import median
 from worldwise.plan.catalogue import is_board
 from worldwise.read.compared.comparison import Call, Figures, Judge, Row, Verdict
 from worldwise.records.models import Sample
-from worldwise.run.manifests import CaseManifest
+from worldwise.run.folder.manifests import CaseManifest
 
 
 def match_series(

@@ -8,7 +8,7 @@ from worldwise.libraries import boards as board
 from worldwise.plan.case import Case
 from worldwise.read.family_fields import BoardTimes, OnBoard
 from worldwise.read.models import Row
-from worldwise.run.manifests import RunManifest
+from worldwise.run.folder.manifests import RunManifest
 
 BOARD_ASSUMPTION = (
     "Times on boards assume one instruction per cycle at the board's clock. They are not measured: on a Cortex-M some "

@@ -11,8 +11,8 @@ from worldwise.read.models import Drawn, Interrupted
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 
 def own_path(run: Run, manifest: CaseManifest) -> tuple[str, Case]:

@@ -9,8 +9,8 @@ from worldwise.read.models import HostCase
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Conditions
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import EMULATED_FILE, CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import EMULATED_FILE, CaseManifest
+from worldwise.run.folder.rundir import Run
 
 _OF_CALL = Mapping[tuple[str, int], Conditions]
 

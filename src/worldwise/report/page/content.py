@@ -25,8 +25,8 @@ from worldwise.report.contests import names
 from worldwise.report.sections.counts import label
 from worldwise.report.sections.tasks import contest, task_text, way_text
 from worldwise.report.tables import task_of
-from worldwise.run.own import libraries_of, stack_of
-from worldwise.run.rundir import Run
+from worldwise.run.folder.own_entries import libraries_of, stack_of
+from worldwise.run.folder.rundir import Run
 
 # The first screen shows the best and the worst of so many questions.
 _MOST_CARDS = 4

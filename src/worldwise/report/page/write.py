@@ -22,7 +22,7 @@ from worldwise.report.predictions import budget_of, lines_of, summary
 from worldwise.report.report import answers, heading, sections
 from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.tables import ANSWER_LINES
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 _FOLDER = Path(__file__).parent
 # What inferno's graph does when it is loaded.

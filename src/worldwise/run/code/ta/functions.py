@@ -17,7 +17,7 @@ from worldwise.machine.symbols.mangled_names import Demangle
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, Row
 from worldwise.run.code.application import Application
-from worldwise.run.code.naming import Function, functions_of, is_asked
+from worldwise.run.code.function_names import Function, functions_of, is_asked
 
 # How many places of a TA's code the plugin is given.
 _MOST_PLACES = 2000

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.stacks import stack
-from worldwise.run.manifests import RUN_FILE, OwnEntry
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import RUN_FILE, OwnEntry
+from worldwise.run.folder.rundir import Run
 
 if TYPE_CHECKING:
     from worldwise.libraries.own_library.own_libraries import Brought

@@ -21,7 +21,7 @@ from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.inputs import draws_by_seed, inputs_seed
 from worldwise.plan.suite import Suite
-from worldwise.run.manifests import (
+from worldwise.run.folder.manifests import (
     CASE_FILE,
     FINISHED_FILE,
     FORMAT,
@@ -40,7 +40,7 @@ from worldwise.run.manifests import (
     Via,
     check_id,
 )
-from worldwise.run.rundir import LIMITS, Run
+from worldwise.run.folder.rundir import LIMITS, Run
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -34,7 +34,7 @@ from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
 from worldwise.records.varied import Compared, read_compared, read_entry
-from worldwise.run.steering import Choice, InTa, steering
+from worldwise.run.input_injection import Choice, InTa, steering
 from worldwise.targets.inputs import with_timers
 from worldwise.targets.known import EMULATED
 

@@ -16,9 +16,9 @@ from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.case import Case
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.folder.manifests import EMULATED_FILE
+from worldwise.run.folder.rundir import LIMITS
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import LIMITS
 
 
 def count_again(

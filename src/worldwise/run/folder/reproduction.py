@@ -9,7 +9,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_line, read_content
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 @dataclass(frozen=True)

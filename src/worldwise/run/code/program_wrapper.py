@@ -22,7 +22,6 @@ from worldwise.machine.diagnosis import CONSOLES
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, TRACE
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
-from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.code.order import (
     NO_RECORDS,
     Wanted,
@@ -34,6 +33,7 @@ from worldwise.run.code.order import (
     require_linux,
     write_order,
 )
+from worldwise.run.code.process_lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.targets.own_code import firmware_machine, machine_of
 
 _EXEC, _ERRORS = "exec", "errors"

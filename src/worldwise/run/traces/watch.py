@@ -34,9 +34,9 @@ from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.case_check import check_run
-from worldwise.run.code.counting import Counter, counted_of, space_of, write_records
-from worldwise.run.kept import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.code.region_counts import Counter, counted_of, space_of, write_records
 from worldwise.run.measure import case_digest
+from worldwise.run.traces.trace_cache import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PLAIN
 

@@ -17,7 +17,7 @@ from worldwise.base.choices import did_you_mean
 from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import read_text
-from worldwise.run.manifests import (
+from worldwise.run.folder.manifests import (
     _M,
     CASE_FILE,
     FINISHED_FILE,

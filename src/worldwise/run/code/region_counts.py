@@ -41,8 +41,8 @@ from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import crash_words
-from worldwise.run.code.lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
-from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.code.process_lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
+from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets import own_armv7
 from worldwise.targets.own_code import is_armv7, linux_of, tee_base, telling
 
@@ -195,8 +195,8 @@ class Counter:
         """Run the program as often as its order says; functions at these addresses are regions, and so is what
         `labels` say (own_code.labels_of).
 
-        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken,
-        unless `fresh`. Raises WorldwiseError.
+        `cores` are models that run with it: see worldwise.run.traces.watch.Watcher.watch. What an equal run left is
+        taken, unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
         key: tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool]

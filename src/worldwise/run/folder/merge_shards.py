@@ -17,11 +17,11 @@ from worldwise.base import files
 from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.predicted import Predicted
-from worldwise.run import predictions
-from worldwise.run import reproduction as compare
-from worldwise.run.manifests import CaseManifest, MergedEntry, ShardEntry
-from worldwise.run.rundir import Run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder import predictions
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import CaseManifest, MergedEntry, ShardEntry
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 
 # What shards of one run may differ in; the shard's own entry is compared apart.
 _OWN = ("started", "host", "cases", "shard", "merged")
