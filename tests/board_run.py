@@ -30,7 +30,7 @@ from worldwise.run.folder.manifests import RECORDS_FILE
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.targets.known import EMULATED
-from worldwise.validation.calibration import WAITS, with_numbers
+from worldwise.validation.silicon.calibration import WAITS, with_numbers
 
 FOLDER = Path(__file__).parent / "data" / "board-run"
 RUN = "20260102T030400Z-synthetic"

@@ -16,8 +16,8 @@ from worldwise.predict.flat import flat_case
 from worldwise.read.run_counts import read_run
 from worldwise.run.folder.rundir import open_run
 from worldwise.run.traces.watch import Watcher
-from worldwise.validation.calibration import fit
-from worldwise.validation.judging import Emulate, Emulated, beside
+from worldwise.validation.silicon.calibration import fit
+from worldwise.validation.silicon.judgement import Emulate, Emulated, beside
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,7 @@ MOST_LINES = 500
 MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
-FULL = {
-    "validation": 19,
-}
+FULL: dict[str, int] = {}
 
 
 def too_much(found: dict[str, int], most: int, known: dict[str, int], what: str) -> list[str]:

@@ -33,7 +33,7 @@ from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.options import Options
 from worldwise.targets.silicon import not_on_a_host
-from worldwise.validation.judging import require_judge
+from worldwise.validation.silicon.judgement import require_judge
 
 UUID = "a1f5c2de-0002-4b1c-9a3e-63616c6c7300"
 NAMED, ELF = bytes(range(16)) + struct.pack("<I", 0), b"\x7fELF and more"

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from worldwise.base.toml.toml_model import StrictModel, Text
 
 _Percent = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
-# The most values of one number: a search tries them with all values of the others (worldwise.validation.calibration).
+# The most values of one number: validation/silicon/calibration.py tries them with all values of the others.
 _MOST = 16
 
 

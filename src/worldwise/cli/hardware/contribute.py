@@ -15,7 +15,6 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.first_screen import first_screen
 from worldwise.report.formats.terminal import print_sections
 from worldwise.run.folder.rundir import open_run
-from worldwise.validation.contributing import packed
 from worldwise.validation.figures import (
     SETS,
     check_contributed,
@@ -24,7 +23,8 @@ from worldwise.validation.figures import (
     load_file,
     require_said,
 )
-from worldwise.validation.judged_report import hardware_section
+from worldwise.validation.silicon.contribution import packed
+from worldwise.validation.silicon.judgement_report import hardware_section
 
 _WHOLE = "The files are measured/hardware/*.toml and those of published/hardware."
 # What the list loses first where it is too wide for a screen.

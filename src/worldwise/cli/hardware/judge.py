@@ -17,10 +17,10 @@ from worldwise.predict.errors import load_errors
 from worldwise.read.run_counts import read_run
 from worldwise.report.first_screen import first_screen
 from worldwise.run.folder.rundir import open_run
-from worldwise.validation import judged_report
-from worldwise.validation.calibration import fit
-from worldwise.validation.fitted import fitted_core
-from worldwise.validation.judging import Emulate, Emulated, beside, core_of, require_judge
+from worldwise.validation.silicon import judgement_report
+from worldwise.validation.silicon.calibration import fit
+from worldwise.validation.silicon.core_file import fitted_core
+from worldwise.validation.silicon.judgement import Emulate, Emulated, beside, core_of, require_judge
 
 _MORE = "All lines and columns: the same command with --full."
 # What the table of measures loses first where it is too wide for a screen.
@@ -57,11 +57,11 @@ def judge(run: str, core: str | None, form: str, output: Path | None, full: bool
     with Output(output) as out:
         match form:
             case "csv":
-                out.text(judged_report.judged_csv(lines))
+                out.text(judgement_report.judged_csv(lines))
             case "json":
-                out.text(judged_report.judged_json(found, lines))
+                out.text(judgement_report.judged_json(found, lines))
             case _:
-                parts = [judged_report.judged_section(found, lines)]
+                parts = [judgement_report.judged_section(found, lines)]
                 first = form == "text" and not full and not output
                 out.show(first_screen(parts, _MORE, _SPARE) if first else parts, form)
 
@@ -104,9 +104,9 @@ def calibrate(
     fitted = fit(found, reading, core_of(found, reading.rows[0].target, core), wanted, _emulate())
     with Output(None) as out:
         if form == "json":
-            out.text(judged_report.fit_json(found, fitted))
+            out.text(judgement_report.fit_json(found, fitted))
         else:
-            parts = judged_report.fit_sections(found, fitted)
+            parts = judgement_report.fit_sections(found, fitted)
             out.show(parts if full or form != "text" else first_screen(parts, _MORE), form)
     if output:
         fitted.require_better()

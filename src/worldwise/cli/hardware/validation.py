@@ -16,9 +16,9 @@ from worldwise.report.first_screen import first_screen
 from worldwise.report.formats.terminal import print_sections
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import cell_tables, cells
-from worldwise.validation.keeping import keep, write_run
-from worldwise.validation.measuring import measure as measured
-from worldwise.validation.measuring import measure_changed
+from worldwise.validation.kept_files import keep, write_run
+from worldwise.validation.measurement import measure as measured
+from worldwise.validation.measurement import measure_changed
 from worldwise.validation.record import RUN, load_run, out_of_date
 from worldwise.validation.report import first_sections, sections
 

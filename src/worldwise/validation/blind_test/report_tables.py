@@ -5,7 +5,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.predict.domains import Domain
 from worldwise.predict.errors import ErrorLines
 from worldwise.predict.rules import LEAST_FIGURES
-from worldwise.validation.blind import BlindFigures
+from worldwise.validation.blind_test.results import BlindFigures
 from worldwise.validation.record import Run
 from worldwise.validation.statistics import Errors, Judge, error_lines, errors, judges
 

@@ -10,7 +10,7 @@ from worldwise.base.toml.literals import toml_line
 from worldwise.base.toml.toml_model import parse, read_text
 from worldwise.libraries.boards import Core
 from worldwise.libraries.fittable import Calibration
-from worldwise.validation.calibration import WAITS, Fit
+from worldwise.validation.silicon.calibration import WAITS, Fit
 
 
 def fitted_core(fit: Fit, calibration: Calibration) -> str:

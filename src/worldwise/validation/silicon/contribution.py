@@ -14,7 +14,7 @@ from worldwise.read.run_counts import checked_records
 from worldwise.records.models import Sample
 from worldwise.run.folder.rundir import Run
 from worldwise.validation.figures import Figure, Measured, Source
-from worldwise.validation.judging import core_of, require_judge
+from worldwise.validation.silicon.judgement import core_of, require_judge
 
 # What names of the lab's packages have that compile a board's programs, or a host's.
 _OF_BOARDS = "arm-none-eabi"

@@ -11,9 +11,9 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.report.predictions import error_notes
 from worldwise.run.folder.rundir import Run
-from worldwise.validation.calibration import SPLIT, Fit
 from worldwise.validation.figures import Figures
-from worldwise.validation.judging import Beside
+from worldwise.validation.silicon.calibration import SPLIT, Fit
+from worldwise.validation.silicon.judgement import Beside
 
 FORMAT = 1
 _MEASURED = (

@@ -23,7 +23,7 @@ from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.read.models import Reading, Row
 from worldwise.run.folder.rundir import Run
 from worldwise.run.traces.watch import MOST_CORES
-from worldwise.validation.judging import Emulate, cases_of, clock_of, error_of, wait_states, warm_samples
+from worldwise.validation.silicon.judgement import Emulate, cases_of, clock_of, error_of, wait_states, warm_samples
 
 # The board's number among those of a core.
 WAITS = "flash_wait_states"
