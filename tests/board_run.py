@@ -25,11 +25,11 @@ from worldwise.libraries.core_model import flat_table
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
-from worldwise.records.predicted import PredictedSample
+from worldwise.records.model_predictions import PredictedSample
 from worldwise.run.folder.manifests import RECORDS_FILE
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.validation.silicon.calibration import WAITS, with_numbers
 
 FOLDER = Path(__file__).parent / "data" / "board-run"

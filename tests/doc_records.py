@@ -27,7 +27,7 @@ from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
 from worldwise.plan.suite import load_suite
 from worldwise.read.models import Reading, Row
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.formats.terminal import print_section

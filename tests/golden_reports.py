@@ -41,8 +41,8 @@ from board_reading import board_reading
 from flames import FLAME_STACKS
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
+from worldwise.explain.frame_records import Agreement
 from worldwise.explain.layers import load_rules
-from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.echo.readings import Host
@@ -63,7 +63,7 @@ from worldwise.records.trace_records import Witness
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts
-from worldwise.report.explaining import explained as explain_report
+from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.formats import exports, markdown, terminal
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_sections

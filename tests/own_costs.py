@@ -30,7 +30,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware

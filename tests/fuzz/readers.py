@@ -39,8 +39,8 @@ from worldwise.read.compared.baseline import Baseline
 from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
+from worldwise.records.model_predictions import parse_predicted
 from worldwise.records.models import Start
-from worldwise.records.predicted import parse_predicted
 from worldwise.records.trace import parse_trace
 from worldwise.run.folder import manifests
 from worldwise.run.folder.manifests import CaseManifest, Finished, RunManifest

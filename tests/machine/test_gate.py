@@ -19,7 +19,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.case import Case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"

@@ -18,7 +18,7 @@ from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.predict import cores
 from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records

@@ -16,7 +16,7 @@ from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application

@@ -19,7 +19,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.case_check import check_run
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\

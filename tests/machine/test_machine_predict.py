@@ -33,7 +33,7 @@ from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.folder.rundir import open_run
 from worldwise.run.traces.watch import Watched, Watcher
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)
 # Its program signs and verifies nothing, which would take five times as long.

@@ -27,8 +27,8 @@ from worldwise.plan.catalogue import APPS
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.families import case_app
-from worldwise.targets.known import EMULATED
 from worldwise.targets.optee import programs_of
 from worldwise.targets.optee_images import optee, whole_dev_kit
 from worldwise.targets.silicon import SiliconTee

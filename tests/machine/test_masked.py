@@ -18,7 +18,7 @@ from worldwise.machine.plugin import CutPlugin
 from worldwise.plan.case import parse_case
 from worldwise.records.trace_records import Pass
 from worldwise.run.traces.watch import Watched, Watcher
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # What is looked at: into the secure world and back; with requests to Linux, and other tasks; with Linux's timer, which
 # interrupts the secure world too.

@@ -24,7 +24,7 @@ from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces import annotated_source
-from worldwise.explain.annotated import Annotated, Line
+from worldwise.explain.annotated_source import Annotated, Line
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
@@ -39,11 +39,11 @@ from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.machine.symbols.mangled_names import demangler
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
-from worldwise.report.explaining.annotated import annotated_sections
+from worldwise.report.explaining.annotated_source import annotated_sections
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted, pack
 from worldwise.run.code.project import open_project, prepare_project
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
 ORDINARY = 54_321

@@ -30,7 +30,7 @@ from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
 from worldwise.run.options import Options
 from worldwise.run.results import ResultStore
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.silicon import silicon
 
 TARGET = "linux-armv8"

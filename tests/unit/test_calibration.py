@@ -25,8 +25,8 @@ from worldwise.predict import cores
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.read.models import HostCase, Reading
 from worldwise.read.run_counts import read_run
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.run.folder.manifests import ChipClock
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.validation import provenance

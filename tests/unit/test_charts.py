@@ -23,7 +23,7 @@ from worldwise.report.drawing.charts import charts, figures, to_file
 from worldwise.report.drawing.counts import by_variant, colours_of
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, KINDS, Choice, one_plot
 from worldwise.report.drawing.flame_graph import COLOURS, kind
-from worldwise.report.drawing.looks import STYLES, styles
+from worldwise.report.drawing.library_colours import STYLES, styles
 from worldwise.report.drawing.vega import Chart
 from worldwise.run.folder.rundir import Run
 

@@ -26,8 +26,8 @@ from worldwise.read.run_counts import read_run
 from worldwise.report import report
 from worldwise.run.folder.manifests import CASE_FILE, RUN_FILE
 from worldwise.run.folder.rundir import Run, open_run
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.inputs import boot_words, is_quiet, settings, without_settings
-from worldwise.targets.known import EMULATED
 
 TEE = Case("optee", "mbedtls-nist", "O2", "attestdiv", 3, 1)
 BOARD = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))

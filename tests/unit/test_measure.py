@@ -37,7 +37,7 @@ from worldwise.run.folder.merge_shards import merge
 from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.measure import Bench, case_digest
 from worldwise.run.options import Elsewhere, Options, Progress
-from worldwise.targets.known import EMULATED, Target
+from worldwise.targets.all_targets import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
 

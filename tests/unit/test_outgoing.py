@@ -30,7 +30,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts, figures, flame_graph, vega
-from worldwise.report.formats import exports, markdown, tracking
+from worldwise.report.formats import ci_formats, exports, markdown
 from worldwise.run.folder.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
@@ -297,8 +297,8 @@ def test_json_reads_back_as_what_it_was(runs_dir: Path) -> None:
 
 def test_junit_is_xml_whatever_the_names() -> None:
     """And says nothing to a terminal that shows it."""
-    result = tracking.Result(HOSTILE, HOSTILE, "failed", HOSTILE, HOSTILE)
-    text = tracking.to_junit(HOSTILE, [result], {"a.run": HOSTILE + "\ufffe\udc80"})
+    result = ci_formats.Result(HOSTILE, HOSTILE, "failed", HOSTILE, HOSTILE)
+    text = ci_formats.to_junit(HOSTILE, [result], {"a.run": HOSTILE + "\ufffe\udc80"})
     (suite,) = ElementTree.fromstring(text)
     assert "<img src=x" in (suite.get("name") or "")
     assert not FORBIDDEN.search(text)

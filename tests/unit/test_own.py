@@ -22,7 +22,7 @@ from worldwise.libraries.own_library import folder_copy, own_libraries
 from worldwise.libraries.own_library.own_libraries import Own
 from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.plan.user_code.own import with_own
+from worldwise.plan.user_code.own_library_cases import with_own
 from worldwise.run.folder.own_entries import check_same, entry_of
 from worldwise.run.folder.rundir import Run
 from worldwise.targets.board import firmware_programs

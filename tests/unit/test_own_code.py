@@ -14,7 +14,7 @@ import own_codes
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.user_code.memory import _way, short, stack_words
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame

@@ -21,7 +21,7 @@ from worldwise.read.models import Reading
 from worldwise.report.drawing import vega
 from worldwise.report.drawing.charts import plots, to_file
 from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Kind, one_plot
-from worldwise.report.drawing.looks import STYLES, outline, styles
+from worldwise.report.drawing.library_colours import STYLES, outline, styles
 from worldwise.report.drawing.vega import Chart
 
 

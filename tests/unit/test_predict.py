@@ -32,8 +32,8 @@ from worldwise.predict.flat import flat_case
 from worldwise.predict.shares import shares
 from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
 from worldwise.records.flat import FlatRegion, read_regions
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block

@@ -22,7 +22,7 @@ from worldwise.predict.bounds import estimate
 from worldwise.predict.errors import ErrorLines
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
+from worldwise.records.model_predictions import Events, Predicted, PredictedCase, PredictedSample
 from worldwise.records.trace_cycles import Stratum
 from worldwise.report import predict_screen
 from worldwise.report import predictions as reports

@@ -17,8 +17,8 @@ from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.traces.quick_predictions import Predicted, quick
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
+from worldwise.records.model_predictions import Events, PredictedCase, PredictedSample
 from worldwise.records.parse import read_records
-from worldwise.records.predicted import Events, PredictedCase, PredictedSample
 from worldwise.run.folder.rundir import Run
 from worldwise.run.traces.model_cache import ModelStore
 

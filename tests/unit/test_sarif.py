@@ -13,7 +13,7 @@ from test_cli import Call, call
 
 from worldwise.cli.traces import source_marks
 from worldwise.cli.traces.source_marks import Marks, of_limits
-from worldwise.explain.annotated import begins
+from worldwise.explain.annotated_source import begins
 from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level

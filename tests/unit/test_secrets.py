@@ -18,7 +18,7 @@ from worldwise.machine.elf_files.variables import Variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import parse_case
-from worldwise.records.varied import Compared, Parting, Pass, read_compared
+from worldwise.records.secrets_report import Compared, Parting, Pass, read_compared
 from worldwise.report.explaining import dependence as shown
 from worldwise.run import input_injection
 from worldwise.run.input_injection import Choice

@@ -21,7 +21,7 @@ from worldwise.plan.costs import build_cost, cost_table, costs_of
 from worldwise.plan.shards import Shard, parse_shard, split
 from worldwise.plan.suite import load_suite
 from worldwise.read import run_counts
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 from worldwise.run.folder import predictions
 from worldwise.run.folder.manifests import ShardEntry
 from worldwise.run.folder.merge_shards import merge

@@ -52,7 +52,7 @@ from worldwise.run.workers.cluster import Cluster, DeadlyError, Place, worker_na
 from worldwise.run.workers.dispatch import Workers, twice, workers_at
 from worldwise.run.workers.task import Answer, Order
 from worldwise.run.workers.task_messages import carried, packed, read
-from worldwise.targets.known import EMULATED, Target
+from worldwise.targets.all_targets import EMULATED, Target
 
 __all__ = ["cases", "suite"]
 

@@ -12,7 +12,7 @@ from worldwise.libraries.portable import find
 from worldwise.machine.elf_files.variables import functions, objects
 from worldwise.machine.symbols.inlined_functions import parse_frames
 from worldwise.plan.case import Case
-from worldwise.records.varied import Parting
+from worldwise.records.secrets_report import Parting
 from worldwise.run.varied_secrets import INPUTS, Varied
 
 NO_DIFFERENCE = "no difference seen"

@@ -8,10 +8,10 @@ from itertools import pairwise
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain import unwound_stacks
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.frame_records import Agreement
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
-from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Pass, Row, Witness

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 
-from worldwise.explain.witness import Agreement, judged
+from worldwise.explain.frame_records import Agreement, judged
 from worldwise.machine.symbols.frames import FrameRule
 from worldwise.records.trace_records import Witness
 

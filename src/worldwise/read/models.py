@@ -10,7 +10,7 @@ from worldwise.lab import lock_differences
 from worldwise.plan.case import parameters_of
 from worldwise.read.family_fields import Footprint, Result, WithParts, without_empty
 from worldwise.read.published import Figure
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 
 FORMAT: Literal[4] = 4
 

@@ -26,7 +26,6 @@ from worldwise.read.models import (
     RunSummary,
     Verdict,
 )
-from worldwise.read.order import in_reading_order
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes, readings_of
 from worldwise.read.row_details import board_ranks
@@ -34,6 +33,7 @@ from worldwise.read.row_details.board_ranks import board_times, with_ranks
 from worldwise.read.row_details.draws_and_interrupts import drawn_rows, interrupted_rows
 from worldwise.read.row_details.factors import factors, with_ratios
 from worldwise.read.row_details.linux_hosts import host_cases
+from worldwise.read.row_order import in_reading_order
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome

@@ -10,7 +10,7 @@ from worldwise.base.output.safe_text import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import lock_differences
 from worldwise.read.compared.comparison import Comparison, Gate, Row, Side
-from worldwise.report.formats import tracking
+from worldwise.report.formats import ci_formats
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_prose, print_sections
 
@@ -159,9 +159,9 @@ def to_csv(comparison: Comparison) -> str:
         "n_b": lambda row: row.b.n,
         "first_a_instructions": lambda row: row.a.first,
         "first_b_instructions": lambda row: row.b.first,
-        "median_a_instructions": lambda row: tracking.plain(row.a.median),
-        "median_b_instructions": lambda row: tracking.plain(row.b.median),
-        "difference_instructions": lambda row: tracking.plain(row.difference),
+        "median_a_instructions": lambda row: ci_formats.plain(row.a.median),
+        "median_b_instructions": lambda row: ci_formats.plain(row.b.median),
+        "difference_instructions": lambda row: ci_formats.plain(row.difference),
         "ratio": lambda row: row.ratio,
         "same_inputs": lambda row: str(row.same_inputs).lower(),
         "calls_differ": lambda row: row.calls_differ,
@@ -202,7 +202,7 @@ def to_markdown(comparison: Comparison) -> str:
 def to_junit(comparison: Comparison) -> str:
     """JUnit XML: a test case for each row, failed if it is over the gate's limit, and for each case not compared."""
     results = [
-        tracking.Result(
+        ci_formats.Result(
             group=f"{row.target}.{row.variant}",
             name=" ".join(filter(None, (row.operation, row.parameters, row.measure, row.place))),
             state="failed" if row.exceeds else "passed",
@@ -214,25 +214,25 @@ def to_junit(comparison: Comparison) -> str:
     gated = comparison.gate is not None and comparison.gate.lost > 0
     for each in comparison.unpaired:
         target, variant, rest = each.case.split("/")
-        state: tracking.State = "error" if each.lost and gated else "skipped"
-        results.append(tracking.Result(f"{target}.{variant}", rest, state, f"{each.case}: {each.reason}", ""))
+        state: ci_formats.State = "error" if each.lost and gated else "skipped"
+        results.append(ci_formats.Result(f"{target}.{variant}", rest, state, f"{each.case}: {each.reason}", ""))
     facts = {
         f"{name}.{key}": value
         for name, side in (("a", comparison.a), ("b", comparison.b))
         for key, value in (("run", side.run), ("selection", side.selection), ("lab", side.lab), ("git", side.git))
         if value
     }
-    return tracking.to_junit(f"worldwise: {_title(comparison)}", results, facts)
+    return ci_formats.to_junit(f"worldwise: {_title(comparison)}", results, facts)
 
 
 def to_github_action_benchmark(comparison: Comparison) -> str:
     """B's medians as github-action-benchmark reads them (`customSmallerIsBetter`)."""
-    return tracking.to_github_action_benchmark(_figures(comparison))
+    return ci_formats.to_github_action_benchmark(_figures(comparison))
 
 
 def to_bencher(comparison: Comparison) -> str:
     """B's medians in Bencher Metric Format."""
-    return tracking.to_bencher(_figures(comparison))
+    return ci_formats.to_bencher(_figures(comparison))
 
 
 EXPORTERS: Mapping[str, Callable[[Comparison], str]] = {
@@ -245,9 +245,9 @@ EXPORTERS: Mapping[str, Callable[[Comparison], str]] = {
 }
 
 
-def _figures(comparison: Comparison) -> Iterable[tracking.Figure]:
+def _figures(comparison: Comparison) -> Iterable[ci_formats.Figure]:
     for row in comparison.rows:
-        yield tracking.Figure(
+        yield ci_formats.Figure(
             name=f"{row.case_b} {row.measure} {row.place_b}",
             measure="instructions",
             value=row.b.median,

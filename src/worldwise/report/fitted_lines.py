@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from worldwise.base.tables import whole
-from worldwise.read.fit import Line
+from worldwise.read.line_fit import Line
 
 
 def line_cells(

@@ -28,7 +28,7 @@ from worldwise.predict.verdict import (
     worst,
 )
 from worldwise.read.models import Reading, Row
-from worldwise.records.predicted import CAUSES
+from worldwise.records.model_predictions import CAUSES
 from worldwise.report.tables import operation_name
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.lab import lock_differences
 from worldwise.read.models import CLOCKS, Reading, Row
-from worldwise.read.order import in_reading_order
+from worldwise.read.row_order import in_reading_order
 from worldwise.report import predictions
-from worldwise.report.formats import latex, predicted_data, tracking
+from worldwise.report.formats import ci_formats, latex, predicted_data
 from worldwise.report.formats.markdown import first_lines, section_lines
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.report.sections import counts, inputs, linux_hosts, prices, tasks
@@ -154,12 +154,12 @@ def to_latex(reading: Reading) -> str:
 
 def to_github_action_benchmark(reading: Reading) -> str:
     """The medians, and bytes of memory, as github-action-benchmark reads them (`customSmallerIsBetter`)."""
-    return tracking.to_github_action_benchmark(_figures(reading))
+    return ci_formats.to_github_action_benchmark(_figures(reading))
 
 
 def to_bencher(reading: Reading) -> str:
     """The medians, and bytes of memory, in Bencher Metric Format."""
-    return tracking.to_bencher(_figures(reading))
+    return ci_formats.to_bencher(_figures(reading))
 
 
 EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
@@ -172,15 +172,15 @@ EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
 }
 
 
-def _figures(reading: Reading) -> Iterable[tracking.Figure]:
+def _figures(reading: Reading) -> Iterable[ci_formats.Figure]:
     """A figure for every row, under the name that `worldwise compare` gives the row."""
     for row in in_reading_order(reading.rows):
         name = f"{row.case} {row.measure} {row.place}"
-        yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
+        yield ci_formats.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
         for part in ("stack", "heap", "flash", "ram"):
             value = getattr(row.footprint, part)
             if value is not None:
-                yield tracking.Figure(name, f"{part}-bytes", value)
+                yield ci_formats.Figure(name, f"{part}-bytes", value)
 
 
 def heading(reading: Reading) -> str:

@@ -45,8 +45,8 @@ from worldwise.run.measurers import board_of, require_same
 from worldwise.run.options import Elsewhere, Options, Progress
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.work import Work, by_variant, compile_order
+from worldwise.targets.all_targets import EMULATED, Target
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import EMULATED, Target
 from worldwise.targets.silicon import silicon
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.

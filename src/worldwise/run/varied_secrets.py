@@ -33,10 +33,10 @@ from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
-from worldwise.records.varied import Compared, read_compared, read_entry
+from worldwise.records.secrets_report import Compared, read_compared, read_entry
 from worldwise.run.input_injection import Choice, InTa, steering
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.inputs import with_timers
-from worldwise.targets.known import EMULATED
 
 # What can be varied of an operation, and what it is to an attacker.
 SECRET, PUBLIC, EITHER = "secret", "public", "secret or public"

@@ -352,7 +352,7 @@ def _stack(call: _Call, old: Run | None) -> "list[BroughtStack]":
 def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
     if not brought:
         return suite
-    from worldwise.plan.user_code.own import with_own
+    from worldwise.plan.user_code.own_library_cases import with_own
 
     return with_own(suite, brought)
 

@@ -11,7 +11,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.cli.traces.plugin_runs import Session
-from worldwise.explain.annotated import Annotated, annotate, sources
+from worldwise.explain.annotated_source import Annotated, annotate, sources
 from worldwise.explain.owners import Explainer
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lent_folders import scratch
@@ -19,7 +19,7 @@ from worldwise.lab.sandbox.limits import GIB, MIB, Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.elf_files.questions import ask
 from worldwise.records.models import Sample
-from worldwise.report.explaining.annotated import annotated_sections
+from worldwise.report.explaining.annotated_source import annotated_sections
 
 _MOST_SOURCE = 4 * 2**20
 _SECONDS = 60

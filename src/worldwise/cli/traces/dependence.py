@@ -19,7 +19,7 @@ from worldwise.machine.symbols.inlined_functions import PROGRAM, addr2line
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.report.explaining import dependence as dependence_report
-from worldwise.report.explaining.explained import dump
+from worldwise.report.explaining.explanations import dump
 from worldwise.report.first_screen import first_screen
 from worldwise.run.varied_secrets import CALLS, require_variable, slow_down, vary
 from worldwise.targets.architecture import ARCHITECTURES

@@ -28,7 +28,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report.drawing import flame_graph
-from worldwise.report.explaining import explained as explain_report
+from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.formats import exports
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
 from worldwise.run.traces.slowdown import measure_slowdown

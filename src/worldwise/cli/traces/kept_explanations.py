@@ -12,7 +12,7 @@ from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.report.drawing import flame_graph
-from worldwise.report.explaining import explained
+from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.page.content import Traced
 from worldwise.run.folder.rundir import Run
 from worldwise.run.traces.watch import traced_records
@@ -83,6 +83,6 @@ def _explanations(session: Session, run: Run, case: Case) -> Iterator[Explanatio
 def _of_case(session: Session, run: Run, case: Case) -> Iterator[Traced]:
     for one in _explanations(session, run, case):
         # The first part is the title with the sum.
-        parts = explained.sections(one, session.rules, _TOP, False)
+        parts = explain_report.sections(one, session.rules, _TOP, False)
         graph = flame_graph.flame_graph(one.stacks, one.title, flame_graph.Renderer(session.note))
         yield Traced(one, parts, graph[graph.index("<svg") :])

@@ -38,7 +38,7 @@ from worldwise.plan.spec import OWN
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
-from worldwise.records.predicted import PredictedCase
+from worldwise.records.model_predictions import PredictedCase
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_sections
 from worldwise.run.folder.own_entries import check_same
@@ -46,7 +46,7 @@ from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import case_digest
 from worldwise.run.traces.model_cache import ModelStore
 from worldwise.run.traces.watch import Watcher, is_flat
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
 

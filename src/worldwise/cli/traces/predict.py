@@ -39,11 +39,11 @@ from worldwise.predict.attribution import Attributed, Attribution
 from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
-from worldwise.records.predicted import PredictedCase
+from worldwise.records.model_predictions import PredictedCase
 from worldwise.report import predict_screen
 from worldwise.report import predictions as reports
 from worldwise.report.drawing import flame_graph
-from worldwise.report.explaining import explained as explain_report
+from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.formats import predicted_data
 from worldwise.report.predictions import Line
 from worldwise.run.folder.rundir import NoRunError, Run, open_run

@@ -21,8 +21,8 @@ from worldwise.predict.bounds import Estimate, estimates
 from worldwise.predict.errors import load_errors
 from worldwise.predict.verdict import time_text
 from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.model_predictions import PredictedCase
 from worldwise.records.parse import read_records
-from worldwise.records.predicted import PredictedCase
 from worldwise.run.folder.rundir import Run
 
 # Warm calls of a case, of which the median is taken: as many as `worldwise predict CASE` runs by default, and fewer

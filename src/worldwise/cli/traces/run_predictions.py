@@ -12,7 +12,7 @@ from worldwise.explain.layers import load_rules
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.predict import cores as known
-from worldwise.records.predicted import FORMAT, Predicted, PredictedCase
+from worldwise.records.model_predictions import FORMAT, Predicted, PredictedCase
 from worldwise.run.folder.predictions import store
 from worldwise.run.folder.rundir import Run
 

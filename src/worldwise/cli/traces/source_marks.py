@@ -8,7 +8,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.options import writing
 from worldwise.cli.traces.annotated_source import path_within
-from worldwise.explain.annotated import begins
+from worldwise.explain.annotated_source import begins
 from worldwise.libraries import own_code
 from worldwise.plan.spec import OWN
 from worldwise.plan.suite_list import PROJECT_FILE

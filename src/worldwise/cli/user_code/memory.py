@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Section, Table
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.own_code import OwnExplainer
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code

@@ -11,7 +11,7 @@ from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES
 from worldwise.read.models import Row
 from worldwise.report.drawing.figures import Kind
-from worldwise.report.drawing.looks import STYLES, Style, outline
+from worldwise.report.drawing.library_colours import STYLES, Style, outline
 from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis, axis_of, chart, panel_title
 
 # Heights in pixels: of a line with a bar or a board's name, of a panel of points.

@@ -15,7 +15,7 @@ from worldwise.predict.verdict import (
     seconds,
 )
 from worldwise.read.models import Reading, Row
-from worldwise.records.predicted import CAUSES
+from worldwise.records.model_predictions import CAUSES
 
 if TYPE_CHECKING:
     # It loads what reads the machine's symbols, which a report needs not.

@@ -17,7 +17,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.contests import Match, fullest, matches
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import differ, in_reading_order, whole_calls
+from worldwise.read.row_order import differ, in_reading_order, whole_calls
 from worldwise.read.samples import Samples
 from worldwise.records.models import Sample
 from worldwise.report.citation.components import UNIT, Component, included, libraries, samples_said, tools

@@ -23,7 +23,7 @@ from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
 from worldwise.machine.symbols.machine import flat_space
 from worldwise.machine.symbols.mangled_names import Demangle, demangler
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace

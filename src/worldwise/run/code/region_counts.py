@@ -31,7 +31,7 @@ from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
 from worldwise.machine.symbols.mangled_names import demangler
 from worldwise.machine.symbols.memory_layout import initramfs_files, machine_symbols
-from worldwise.machine.symbols.own import OWN_PROCESS, map_program, own_programs, own_space
+from worldwise.machine.symbols.own_program import OWN_PROCESS, map_program, own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case

@@ -16,7 +16,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 from worldwise.run.folder import predictions
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest, MergedEntry, ShardEntry

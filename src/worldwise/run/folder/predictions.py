@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.predicted import MOST_BYTES, Predicted, parse_predicted
+from worldwise.records.model_predictions import MOST_BYTES, Predicted, parse_predicted
 from worldwise.run.folder.rundir import Run
 
 _BEGIN, _END = "predicted-", ".json"

@@ -15,7 +15,7 @@ from worldwise.base.files import file_sha256
 from worldwise.base.json_model import parse_json
 from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
-from worldwise.records.predicted import MOST_BYTES, PredictedCase
+from worldwise.records.model_predictions import MOST_BYTES, PredictedCase
 
 _MANIFEST, _FILE = "modelled.json", "predicted.json"
 _CASES = TypeAdapter(dict[str, PredictedCase])

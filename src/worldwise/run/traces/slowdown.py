@@ -10,7 +10,7 @@ from statistics import median
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.traces.watch import Watcher, require_same
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 _ROUNDS = 3
 

@@ -23,7 +23,7 @@ from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_pl
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, flat_space, program_space
 from worldwise.machine.symbols.memory_layout import machine_symbols
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
@@ -37,7 +37,7 @@ from worldwise.run.case_check import check_run
 from worldwise.run.code.region_counts import Counter, counted_of, space_of, write_records
 from worldwise.run.measure import case_digest
 from worldwise.run.traces.trace_cache import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PLAIN
 
 # Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.

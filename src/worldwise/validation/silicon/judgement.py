@@ -16,8 +16,8 @@ from worldwise.predict.bounds import Estimate, estimate, middle
 from worldwise.predict.domains import Domain, by_of, code_of
 from worldwise.predict.errors import ErrorLines
 from worldwise.read.models import Reading, Row
+from worldwise.records.model_predictions import PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import PredictedCase, PredictedSample
 from worldwise.report.predictions import predicted_case
 from worldwise.run.folder.rundir import Run
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import Section, Table
-from worldwise.explain.annotated import Annotated
+from worldwise.explain.annotated_source import Annotated
 
 # Lines shown around each that was executed.
 _AROUND = 2

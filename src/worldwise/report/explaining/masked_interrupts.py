@@ -5,7 +5,7 @@ from typing import Any
 
 from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.masked import Masked, Stretch, Worst
+from worldwise.explain.masked_interrupts import Masked, Stretch, Worst
 from worldwise.explain.stacks import StackFrame
 
 TITLE = "Interrupts masked"

@@ -10,11 +10,11 @@ from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, fact_changes, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, Share, Step
-from worldwise.explain.facts import Facts, PeakStack
+from worldwise.explain.frame_records import Agreement
+from worldwise.explain.instruction_mix import Facts, PeakStack
 from worldwise.explain.layers import Rules
-from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
-from worldwise.report.explaining import masked as masked_report
+from worldwise.report.explaining import masked_interrupts as masked_report
 from worldwise.report.first_screen import first_screen
 from worldwise.report.formats import exports
 
