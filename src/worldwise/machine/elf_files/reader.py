@@ -202,7 +202,7 @@ def _source_line(dwarf: DWARFInfo, address: int) -> str:
 
 
 def variable(file: File, source: str, name: str) -> list[Any] | None:
-    """The static variable of a source file, as `debugged.variable` says it."""
+    """The static variable of a source file, as `debug_information.variable` says it."""
     return debug_information.variable(file.elf, source, name)
 
 
