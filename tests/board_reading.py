@@ -4,9 +4,9 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.units import size_text
+from worldwise.read.family_fields import BoardTimes, Footprint, OnBoard
 from worldwise.read.models import CLOCK_ASSUMPTION, FORMAT, NotAvailable, PublishedFigure, Reading, Row, RunSummary
-from worldwise.read.on_boards import BOARD_ASSUMPTION
-from worldwise.read.parts import BoardTimes, Footprint, OnBoard
+from worldwise.read.row_details.board_ranks import BOARD_ASSUMPTION
 
 BOARDS = ("nucleo-f103rb", "nucleo-f446re")
 _CLOCKS = {"nucleo-f103rb": 72.0, "nucleo-f446re": 180.0, "microbit": 16.0}

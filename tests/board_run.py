@@ -17,20 +17,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from worldwise.base.counted import CYCLES
-from worldwise.cli.watched.tools import Session
+from worldwise.base.counter_units import CYCLES
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.layers import load_rules
 from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.core_model import flat_table
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
-from worldwise.records.predicted import PredictedSample
-from worldwise.run.manifests import RECORDS_FILE
-from worldwise.run.rundir import Run
-from worldwise.run.writer import RunWriter
-from worldwise.targets.known import EMULATED
-from worldwise.validation.calibration import WAITS, with_numbers
+from worldwise.records.model_predictions import PredictedSample
+from worldwise.run.folder.manifests import RECORDS_FILE
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
+from worldwise.targets.all_targets import EMULATED
+from worldwise.validation.silicon.calibration import WAITS, with_numbers
 
 FOLDER = Path(__file__).parent / "data" / "board-run"
 RUN = "20260102T030400Z-synthetic"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from worldwise.lab.lab import open_lab
-from worldwise.report.flame import Renderer
+from worldwise.report.drawing.flame_graph import Renderer
 
 if TYPE_CHECKING:
     # It loads selenium, which all other tests need not.

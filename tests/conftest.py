@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from synthetic import make_suite, write_run
-from worldwise.base.collector import collect_seldom
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.garbage_collection import collect_seldom
 from worldwise.plan.case import Case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 pytest_plugins = ["browsers", "machines", "spread"]
 

@@ -14,11 +14,11 @@ import doc_pages
 import doc_records
 from doc_records import Output
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.first import first_times
-from worldwise.read.lens import read_run
-from worldwise.report.tasks import Times, leading
-from worldwise.run.rundir import Run, open_run
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.first_screen import first_times
+from worldwise.read.run_counts import read_run
+from worldwise.report.sections.tasks import Times, leading
+from worldwise.run.folder.rundir import Run, open_run
 
 RUNS = doc_pages.ROOT / "runs"
 

@@ -19,20 +19,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
 from worldwise.plan.suite import load_suite
 from worldwise.read.models import Reading, Row
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import to_json
+from worldwise.report.sections.tasks import Time, Times
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections
-from worldwise.report.tasks import Time, Times
-from worldwise.report.terminal import print_section
 
 FIGURES = paths.REPOSITORY / "docs" / "figures"
 DECLARED = FIGURES / "blocks.toml"
@@ -229,12 +230,12 @@ def printed(suite: str, section: str) -> tuple[str, ...]:
         raise KeyError(suite)
     file = io.StringIO()
     if section == "answer":
-        console = outgoing.console(file=file, width=SCREEN_COLUMNS)
+        console = safe_text.console(file=file, width=SCREEN_COLUMNS)
         render_answer(run.reading, console, "worldwise report latest", run.times)
     elif section == "report":
-        reports.render(run.reading, outgoing.console(file=file))
+        reports.render(run.reading, safe_text.console(file=file))
     else:
-        console = outgoing.console(file=file)
+        console = safe_text.console(file=file)
         for part in _sections(suite, section):
             print_section(part, console)
             console.print()

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
-from worldwise.machine.firmware import SEMIHOSTING, Firmware
-from worldwise.machine.gdbserver import Address
+from worldwise.machine.board.firmware import SEMIHOSTING, Firmware
+from worldwise.machine.board.gdbserver import Address
 
 FLASH, RAM, FLASH_SIZE = 0x08000000, 0x20000000, 0x8000
 CPUID_M4 = 0x410FC241

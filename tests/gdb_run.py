@@ -11,14 +11,14 @@ from remote_run import Notes, machine_with, measured, resumed
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.machine.board.serialline import SerialAddress
 from worldwise.machine.machine import Machine
-from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run, open_run
 
 NAME = "nucleo-f446re"
 WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")

@@ -48,10 +48,10 @@ from worldwise.read.compared.baseline import Baseline
 from worldwise.read.compared.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
-from worldwise.run import manifests
+from worldwise.run.folder import manifests
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.inputs import boot_words
-from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
 from worldwise.validation import figures

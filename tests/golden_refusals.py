@@ -22,7 +22,7 @@ from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_duration, parse_frequency, parse_size
-from worldwise.cli.helped import Helped
+from worldwise.cli.common.help_screen import Helped
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import load_board, load_core
 from worldwise.libraries.portable import find, load_adapter, load_folder

@@ -41,8 +41,8 @@ from board_reading import board_reading
 from flames import FLAME_STACKS
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
+from worldwise.explain.frame_records import Agreement
 from worldwise.explain.layers import load_rules
-from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.echo.readings import Host
@@ -55,19 +55,19 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read import published
 from worldwise.read.compared import baseline, gate
-from worldwise.read.lens import read_run
+from worldwise.read.family_fields import Footprint
 from worldwise.read.models import NotAvailable, Reading
-from worldwise.read.parts import Footprint
+from worldwise.read.run_counts import read_run
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
-from worldwise.report import document, report, terminal
-from worldwise.report import gated as gate_report
-from worldwise.report.document import markdown_text
+from worldwise.report import comparisons as gate_report
+from worldwise.report import report
 from worldwise.report.drawing import charts
-from worldwise.report.explaining import explained as explain_report
-from worldwise.report.formats import exports
-from worldwise.report.terminal import print_sections
-from worldwise.run.reproduction import compare_runs, first_difference
+from worldwise.report.explaining import explanations as explain_report
+from worldwise.report.formats import exports, markdown, terminal
+from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.terminal import print_sections
+from worldwise.run.folder.reproduction import compare_runs, first_difference
 
 WIDTH = 120
 # Characters of a text that are kept: of a longer one stands what comes first, and the digest of the whole.
@@ -199,7 +199,7 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    texts["markdown"] = "\n".join("\n".join([*document.section_lines(section), ""]) for section in draw(True))
+    texts["markdown"] = "\n".join("\n".join([*markdown.section_lines(section), ""]) for section in draw(True))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"
     return _parts(texts)

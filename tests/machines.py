@@ -22,7 +22,7 @@ from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # The quickest variant: most tests ask about machines, not about libraries.
 IMPLEMENTATION, OPTIMISATION = "mbedtls-nist", "O2"

@@ -27,8 +27,8 @@ from worldwise.machine.machine import RECORDS
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case, parse_case
-from worldwise.run.watch import Watcher, require_same
-from worldwise.targets.known import EMULATED
+from worldwise.run.traces.watch import Watcher, require_same
+from worldwise.targets.all_targets import EMULATED
 
 CASES = ("optee/mbedtls-nist-O2/empty-invoke", "optee/mbedtls-nist-O2/ta-load", "optee/mbedtls-nist-O2/attestdiv")
 # Of each case: enough for some seconds.

@@ -30,15 +30,15 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
-from worldwise.run.code.lives import LAUNCHED, OUTPUT, STARTED
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.kept import write_for_plugin
+from worldwise.run.code.process_lives import LAUNCHED, OUTPUT, STARTED
+from worldwise.run.code.region_counts import Counter
+from worldwise.run.traces.trace_cache import write_for_plugin
 from worldwise.targets.own_code import firmware_machine, machine_of
 
 # What cryptography does: words multiplied by words, blocks mixed, many short calls.

@@ -10,13 +10,13 @@ from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Row
+from worldwise.read.run_counts import read_run
 from worldwise.read.samples import samples_of
 from worldwise.records.models import Sample
 from worldwise.report.page.content import Traced
 from worldwise.report.page.write import Material, to_html
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 BUDGET = "5ms@2GHz"
 # A title as a stranger may choose it.

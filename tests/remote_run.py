@@ -5,12 +5,12 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from worldwise.base.work import CaseEnd
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
-from worldwise.run.rundir import Run, open_run
 
 
 class Notes:

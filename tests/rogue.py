@@ -21,7 +21,7 @@ from distributed.protocol.serialize import Serialize, Serialized, ToPickle, seri
 from distributed.security import Security
 from distributed.worker import get_worker
 
-from worldwise.run.workers import errand
+from worldwise.run.workers import task_messages
 from worldwise.run.workers.keys import new_key, read_key
 
 NOBODY = 65534
@@ -78,7 +78,7 @@ def worker(how: str, address: str, mark: str, security: Security) -> None:
         time.sleep(0.5)
         return b'+"done"'
 
-    errand.carried = answer  # type: ignore[assignment]
+    task_messages.carried = answer  # type: ignore[assignment]
 
     async def serve() -> None:
         async with distributed.Worker(address, security=security, nthreads=1) as served:

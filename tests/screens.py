@@ -14,19 +14,20 @@ from pathlib import Path
 
 from recomputed import Checker, Table
 from suite_readings import suite_reading
-from worldwise.base import outgoing, paths
-from worldwise.base.counted import CYCLES
+from worldwise.base import paths
+from worldwise.base.counter_units import CYCLES
+from worldwise.base.output import safe_text
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.spec import OWN
-from worldwise.read.lens import read_run
 from worldwise.read.models import FailedCase, Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report.answer import render_answer
 from worldwise.report.drawing.charts import charts
 from worldwise.report.page.content import cards, measurements
 from worldwise.report.report import sections, to_json
+from worldwise.report.sections.tasks import Time, Times, kept_times, leading
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections
-from worldwise.report.tasks import Time, Times, kept_times, leading
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 COMMAND = "worldwise report latest"
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
@@ -120,7 +121,7 @@ def times_of(name: str) -> Times | None:
 def screen(reading: Reading, times: Times | None = None) -> str:
     """What `worldwise run` ends with."""
     file = io.StringIO()
-    render_answer(reading, outgoing.console(file=file, width=SCREEN_COLUMNS), COMMAND, times)
+    render_answer(reading, safe_text.console(file=file, width=SCREEN_COLUMNS), COMMAND, times)
     return file.getvalue()
 
 

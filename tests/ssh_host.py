@@ -11,9 +11,9 @@ import pytest
 from boards import board_records
 from synthetic import make_records
 from worldwise.lab.image import ImageStore
+from worldwise.machine.linux_host.ssh import SshAddress
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import Machine
-from worldwise.machine.ssh import SshAddress
-from worldwise.machine.sshhost import SshHost
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.run import measure

@@ -13,10 +13,10 @@ from pathlib import Path
 from machines import LOOPBACK, listening
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import confinement
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.limits import Limits
 from worldwise.lab.sandbox.network import Bind
-from worldwise.machine.ssh import SshAddress
+from worldwise.machine.linux_host.ssh import SshAddress
 
 _USER, _INSIDE = "board", "/tmp/host"
 _CONFIG = """\

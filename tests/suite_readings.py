@@ -13,7 +13,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, cast
 
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES
@@ -31,9 +31,9 @@ from worldwise.libraries.portable import OF_CURVE
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.contests import percentile
-from worldwise.read.factors import with_ratios
+from worldwise.read.family_fields import Footprint, OnBoard, Part, Recommended, TaSize
 from worldwise.read.models import (
     CLOCK_ASSUMPTION,
     CLOCKS,
@@ -45,10 +45,10 @@ from worldwise.read.models import (
     Row,
     RunSummary,
 )
-from worldwise.read.on_boards import board_times, with_ranks
-from worldwise.read.parts import Footprint, OnBoard, Part, Recommended, TaSize
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes
+from worldwise.read.row_details.board_ranks import board_times, with_ranks
+from worldwise.read.row_details.factors import with_ratios
 
 _LEVELS = {"O0": 7.0, "O1": 1.6, "Os": 1.28, "O2": 1.0, "O3": 0.98}
 _CORES = {"cortex-m0": 3.1, "cortex-m3": 1.07, "cortex-m55": 1.04, "cortex-m7": 0.99}
@@ -107,7 +107,7 @@ def suite_reading(name: str, budget: Budget | None = None, unit: Unit = INSTRUCT
         assumption=CLOCK_ASSUMPTION,
         published_reason=published.reason if published.table or any(row.published for row in rows) else "",
         published_table=published.table,
-        budget=lens._budget_result(rows, budget, whole=True) if budget else None,
+        budget=run_counts._budget_result(rows, budget, whole=True) if budget else None,
         failed=(),
         missing=(),
         unavailable=tuple(NotAvailable(**vars(each)) for each in suite.unavailable),
@@ -178,13 +178,13 @@ def _row(
         published=tuple(_published(published, what, average)),
         published_gap=published.gap(what),
         samples=tuple(kept) if published.has_runs(what) else (),
-        verdict=lens._verdict(budget, measure, place, max(counts)),
+        verdict=run_counts._verdict(budget, measure, place, max(counts)),
         parts=tuple(_row_parts(case, place, clock, unit)),
     )
 
 
 def _published(published: Published, what: Subject, average: float) -> Iterator[PublishedFigure]:
-    yield from lens._published(published, what, average)
+    yield from run_counts._published(published, what, average)
 
 
 def _row_parts(case: Case, place: str, clock: float | None, unit: Unit) -> Iterator[Part]:

@@ -19,9 +19,9 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.evidence import owed_by, required_checks
 from worldwise.records.messages import message_digest
-from worldwise.run.manifests import RECORDS_FILE
-from worldwise.run.rundir import Run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder.manifests import RECORDS_FILE
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 
 RecordList = list[dict[str, Any]]
 

@@ -16,7 +16,7 @@ from unittest import mock
 import dask
 import distributed
 
-from worldwise.run.workers import errand, nodes
+from worldwise.run.workers import nodes, task_messages
 from worldwise.run.workers.cluster import SETTINGS
 from worldwise.run.workers.keys import Key, new_key
 
@@ -51,7 +51,7 @@ def seconds(client: Any, tasks: int) -> tuple[float, float]:
     """The wall time of a task in milliseconds, and this process's processor time."""
     wall, processor = time.perf_counter(), time.process_time()
     for _ in range(tasks):
-        client.submit(errand.carried, errand.packed(os.getpid, ()), pure=False).result()
+        client.submit(task_messages.carried, task_messages.packed(os.getpid, ()), pure=False).result()
     return (time.perf_counter() - wall) * 1000 / tasks, (time.process_time() - processor) * 1000 / tasks
 
 

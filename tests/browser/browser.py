@@ -17,7 +17,7 @@ from selenium.webdriver.remote.client_config import ClientConfig
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 
 # A page that a file cannot be is served from outside, through a socket of this name in the shared folder. Perfetto's

@@ -16,7 +16,7 @@ from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.lab.lab import open_lab
-from worldwise.report.flame import COLOURS, Renderer, colour, differential, flame_graph, kind
+from worldwise.report.drawing.flame_graph import COLOURS, Renderer, colour, differential, flame_graph, kind
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 

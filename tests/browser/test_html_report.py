@@ -22,11 +22,11 @@ from flames import FLAME_STACKS
 from pages import HOSTILE, hostile_run, large_page, page_of, traced
 from synthetic import write_run
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
-from worldwise.report.flame import Renderer, flame_graph
+from worldwise.read.run_counts import read_run
+from worldwise.report.drawing.flame_graph import Renderer, flame_graph
 from worldwise.report.page.history import Measured, figures, sections
 from worldwise.report.page.write import Listed, to_index
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 

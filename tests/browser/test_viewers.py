@@ -16,7 +16,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from browser import ADDRESS, Browser
 from flames import FLAME_STACKS
 from worldwise.lab.lab import open_lab
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.report.formats.exports import Slice, callgrind, chrome_trace, speedscope
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]

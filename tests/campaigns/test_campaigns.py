@@ -16,9 +16,9 @@ import pytest
 import screens
 from machines import Tool
 from worldwise.base import paths
-from worldwise.families.keycache.cut import GOOD, LOST
-from worldwise.read.lens import read_run
-from worldwise.run.rundir import open_run
+from worldwise.families.keycache.power_cut import GOOD, LOST
+from worldwise.read.run_counts import read_run
+from worldwise.run.folder.rundir import open_run
 
 _MUTATED = Path(__file__).parents[1] / "fuzz" / "mutated.py"
 _HOUR = 3600

@@ -16,12 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
-from worldwise.base import archives, files, paths, toml_model
+from worldwise.base import archives, files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import bundle, objects, shared
-from worldwise.libraries.own_manifest import check_manifest
+from worldwise.base.toml import toml_model
+from worldwise.lab import bundle
+from worldwise.lab.shared_store import object_store, store
+from worldwise.libraries.own_library.manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
-from worldwise.machine import elf, elfasking, elfreading, firmware, variables
+from worldwise.machine.board import firmware
+from worldwise.machine.elf_files import questions as elf_questions
+from worldwise.machine.elf_files import reader as elf_reader
+from worldwise.machine.elf_files import symbol_addresses, variables
 from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
@@ -34,12 +39,12 @@ from worldwise.read.compared.baseline import Baseline
 from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
+from worldwise.records.model_predictions import parse_predicted
 from worldwise.records.models import Start
-from worldwise.records.predicted import parse_predicted
 from worldwise.records.trace import parse_trace
-from worldwise.run import manifests
-from worldwise.run.manifests import CaseManifest, Finished, RunManifest
-from worldwise.run.own import check_same
+from worldwise.run.folder import manifests
+from worldwise.run.folder.manifests import CaseManifest, Finished, RunManifest
+from worldwise.run.folder.own_entries import check_same
 from worldwise.targets import portable_images
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -212,12 +217,12 @@ def read_bundle(data: bytes) -> None:
 
 def read_object(data: bytes) -> None:
     """An archive of an object store, its own SHA-256 behind it, unpacked."""
-    with _work("object", _LIMITS.total) as work, mock.patch.object(objects, "LIMITS", _LIMITS):
+    with _work("object", _LIMITS.total) as work, mock.patch.object(object_store, "LIMITS", _LIMITS):
         path = work / "archive"
         path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
-        assert objects._whole(path)
+        assert object_store._whole(path)
         try:
-            objects._unpack(path, work / "made")
+            object_store._unpack(path, work / "made")
         except archives.ArchiveError as error:
             raise WorldwiseError(str(error)) from None
         assert not any(each.is_symlink() for each in work.rglob("*"))
@@ -235,8 +240,8 @@ def read_folder(data: bytes) -> None:
                 _make(path, kind, places)
         notes: list[str] = []
         final = work / "made"
-        with mock.patch.object(shared, "LIMITS", _LIMITS):
-            taken = shared.Shared(notes.append, work / "store").take("images", "it", final, lambda _: "")
+        with mock.patch.object(store, "LIMITS", _LIMITS):
+            taken = store.Shared(notes.append, work / "store").take("images", "it", final, lambda _: "")
         assert taken == final.exists()
         if not taken:
             raise WorldwiseError(notes[-1])
@@ -273,10 +278,10 @@ def read_elf(data: bytes) -> None:
     """
 
     def said(content: bytes, debug: bytes, questions: Sequence[Sequence[object]]) -> bytes:
-        return json.dumps(elfreading.answer(content, debug, questions)).encode()
+        return json.dumps(elf_reader.answer(content, debug, questions)).encode()
 
     told: list[WorldwiseError] = []
-    with _work("elf", 0) as work, mock.patch.object(elfasking, "_said", said):
+    with _work("elf", 0) as work, mock.patch.object(elf_questions, "_said", said):
         path, cache = work / "elf", work / "symbols"
         path.write_bytes(data)
         with mock.patch.object(paths, "cache_place", lambda: work):
@@ -292,9 +297,9 @@ def read_elf(data: bytes) -> None:
 
 _NAME = "recurse"
 _CALLS: Sequence[Callable[[Path, Path], object]] = (
-    lambda path, _: elfasking.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
-    lambda path, _: elf.symbol_address(path, _NAME),
-    lambda path, _: elf.address_name(path, 0x102),
+    lambda path, _: elf_questions.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
+    lambda path, _: symbol_addresses.symbol_address(path, _NAME),
+    lambda path, _: symbol_addresses.address_name(path, 0x102),
     lambda path, _: variables.static_variable(path, "random.c", "state"),
     lambda path, _: variables.functions(path),
     lambda path, _: variables.objects(path),

@@ -19,8 +19,8 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.case_check import check_run
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.board import BoardTarget, firmware_programs
-from worldwise.targets.known import EMULATED
 from worldwise.targets.portable_images import source_packages
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]

@@ -6,7 +6,7 @@ import pytest
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 SIGN = "sign,curve=secp256r1,size=48B"
 FASTEST = f"optee/wolfssl-sp-O2/{SIGN},memory=allocated,random=tee"

@@ -32,7 +32,7 @@ from worldwise.machine.machine import Machine
 from worldwise.machine.measurer import StartFrom
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.optee import OPTEE_TARGETS
 
 

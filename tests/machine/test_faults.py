@@ -14,7 +14,7 @@ from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import run_case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 VARIANT = "optee/mbedtls-nist-O2"
 

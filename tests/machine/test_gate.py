@@ -17,9 +17,9 @@ from nothing import example_library
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.case import Case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"
@@ -202,7 +202,7 @@ def later(tmp_path: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
     monkeypatch.setattr(place, "run", run)
     yield place
-    own.forget()
+    own_libraries.forget()
 
 
 @pytest.mark.parametrize("target", [BOARD, "linux-armv7", "linux-armv8"])
@@ -213,7 +213,7 @@ def test_the_same_source_on_another_day_is_the_same(
     # The compiler sees that clock, and would tell.
     said = later.run(["sh", "-c", "echo __DATE__ | env -u SOURCE_DATE_EPOCH gcc -E -P -"]).stdout
     assert int(said.strip().strip('"').split()[-1]) > _today().year + 5
-    own.bring([library(tmp_path / "library", after=TRACES)])
+    own_libraries.bring([library(tmp_path / "library", after=TRACES)])
     case = Case(target, "my-micro-ecc", "O2", "sign", 2, 0, (("curve", "secp256r1"), ("size", "32B")))
     for each in (images, ImageStore(later, note)):
         EMULATED[target].machine(case, each)

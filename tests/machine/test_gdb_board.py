@@ -18,19 +18,19 @@ import pytest
 
 from gdb_board import FLASH, RAM
 from machines import LOOPBACK, listening
-from worldwise.base.counted import CYCLES, INSTRUCTIONS
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
-from worldwise.machine.chipclock import ChipClock
+from worldwise.machine.board.chipclock import ChipClock
+from worldwise.machine.board.firmware import Firmware
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.gdbprocess import StartedServer, start_of
+from worldwise.machine.board.gdbserver import Address, GdbServer
+from worldwise.machine.board.serialline import SerialAddress
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.firmware import Firmware
-from worldwise.machine.gdbboard import GdbBoard
-from worldwise.machine.gdbserver import Address, GdbServer
-from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import CONSOLE, RECORDS
-from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import parse_case
 from worldwise.run.case_check import check_run
 from worldwise.targets.board import BoardTarget

@@ -4,7 +4,7 @@
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 HELLO = "optee/mbedtls-nist-O2/hello"
 

@@ -13,11 +13,11 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.predict.errors import ErrorLines
 from worldwise.predict.flat import flat_case
-from worldwise.read.lens import read_run
-from worldwise.run.rundir import open_run
-from worldwise.run.watch import Watcher
-from worldwise.validation.calibration import fit
-from worldwise.validation.judging import Emulate, Emulated, beside
+from worldwise.read.run_counts import read_run
+from worldwise.run.folder.rundir import open_run
+from worldwise.run.traces.watch import Watcher
+from worldwise.validation.silicon.calibration import fit
+from worldwise.validation.silicon.judgement import Emulate, Emulated, beside
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 import doc_records
 from machines import Tool
 from worldwise.plan.case import parse_case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Row
-from worldwise.run.rundir import open_run
+from worldwise.read.run_counts import read_run
+from worldwise.run.folder.rundir import open_run
 
 
 def cheapest(suite: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.families.keycache import campaign
-from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST
+from worldwise.families.keycache.power_cut import BETWEEN, GOOD, LOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case
@@ -14,7 +14,7 @@ from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import run_case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 VARIANT = "optee/mbedtls-ce-O2"
 # The TA's first start makes 64 objects; several such machines may run on a busy host.

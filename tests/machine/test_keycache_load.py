@@ -13,7 +13,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)

@@ -16,7 +16,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # The first start builds roots, programs and images.
 pytestmark = pytest.mark.timeout(1800)

@@ -15,29 +15,29 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.traces.annotated_source import annotated, source_lines
+from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.user_code.memory import ta_words
-from worldwise.cli.watched.annotating import annotated, source_lines
-from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.predict import cores
 from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter, _run, calls_of, counted_of, space_of, write_records
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.project import open_project, prepare_project
+from worldwise.run.code.region_counts import Counter, _run, calls_of, counted_of, space_of, write_records
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
 

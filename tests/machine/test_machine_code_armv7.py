@@ -18,15 +18,15 @@ from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.predict import cores
 from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.run.code.counting import Counter, calls_of, counted_of, write_records
-from worldwise.run.code.executing import execute
 from worldwise.run.code.order import Wanted, pack
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.program_wrapper import execute
+from worldwise.run.code.region_counts import Counter, calls_of, counted_of, write_records
 from worldwise.targets.own_code import machine_of
 
 COMPILER = "arm-linux-gnueabihf-gcc"

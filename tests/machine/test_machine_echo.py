@@ -20,7 +20,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 SERVERS = ("linux", "call", "socket")
 

@@ -11,10 +11,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
-from worldwise.run.code.executing import execute, execute_firmware
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import prepare
+from worldwise.run.code.program_wrapper import execute, execute_firmware
 
 pytestmark = pytest.mark.machine
 

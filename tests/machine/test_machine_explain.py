@@ -23,8 +23,8 @@ from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.plugin import Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import read_trace
-from worldwise.run.watch import Watched, Watcher
-from worldwise.targets.known import EMULATED
+from worldwise.run.traces.watch import Watched, Watcher
+from worldwise.targets.all_targets import EMULATED
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 

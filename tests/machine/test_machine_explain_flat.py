@@ -7,8 +7,8 @@ import pytest
 
 from machines import note
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.facts import together
 from worldwise.explain.flat import FlatExplainer
+from worldwise.explain.instruction_mix import together
 from worldwise.explain.layers import load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.lab.image import ImageStore
@@ -17,8 +17,8 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
 from worldwise.records.trace import read_trace
-from worldwise.run.watch import Watched, Watcher, is_flat
-from worldwise.targets.known import EMULATED
+from worldwise.run.traces.watch import Watched, Watcher, is_flat
+from worldwise.targets.all_targets import EMULATED
 
 SIGN = "p256-m-Os/sign,curve=secp256r1,size=32B"
 # A board of each core.

@@ -20,7 +20,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import DETERMINISTIC_MACHINE
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.messages import message
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
 ECDH = "nettle-O2/ecdh,curve=secp256r1"

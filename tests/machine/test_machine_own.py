@@ -13,13 +13,13 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.portable import load_adapter
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.case_check import check_run
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\
@@ -84,7 +84,7 @@ def measure(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Measure]:
         folder.mkdir()
         (folder / "implementation.toml").write_text(manifest)
         (folder / "adapter.c").write_text(adapter)
-        (brought,) = own.bring([folder])
+        (brought,) = own_libraries.bring([folder])
         parameters = (("size", "16B"),) if operation == "sha256" else (("curve", "ed25519"), ("size", "16B"))
         case = Case(on, brought.name, "O2", operation, 2, 0, parameters if on == BOARD else ())
         target = EMULATED[on]
@@ -96,7 +96,7 @@ def measure(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Measure]:
         return check_run(case, directory, emulator, machine)
 
     yield run
-    own.forget()
+    own_libraries.forget()
 
 
 def adapter(before: str = "", within: str = "") -> str:

@@ -9,7 +9,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 CASE = "optee/mbedtls-nist-O2/pkcs11,storage=ree,action="
 

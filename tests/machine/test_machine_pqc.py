@@ -9,7 +9,7 @@ from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 

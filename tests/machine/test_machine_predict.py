@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, Tool, note
-from worldwise.cli.progress import Notes
-from worldwise.cli.watched.quick import Predicted, quick
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.common.progress import Notes
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.quick_predictions import Predicted, quick
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import UNKNOWN, load_rules
 from worldwise.explain.owners import Explainer
@@ -31,9 +31,9 @@ from worldwise.predict.rules import KERNEL
 from worldwise.predict.sampling import sampling_error
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.run.rundir import open_run
-from worldwise.run.watch import Watched, Watcher
-from worldwise.targets.known import EMULATED
+from worldwise.run.folder.rundir import open_run
+from worldwise.run.traces.watch import Watched, Watcher
+from worldwise.targets.all_targets import EMULATED
 
 CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)
 # Its program signs and verifies nothing, which would take five times as long.

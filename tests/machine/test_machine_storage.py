@@ -16,7 +16,7 @@ from worldwise.plan.parameters import STORAGES
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 ACTIONS = ("create", "read", "overwrite", "append", "rename", "enumerate", "delete")
 VARIANT = "mbedtls-ce-O2"

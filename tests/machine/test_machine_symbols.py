@@ -12,7 +12,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.symbols import said as asked
+from worldwise.machine.symbols import memory_layout as asked
 from worldwise.machine.symbols.machine import address_space
 from worldwise.machine.symbols.space import AddressSpace, Level
 

@@ -13,22 +13,22 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from elftools.elf.elffile import ELFFile
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counter_units import NANOSECONDS
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.limits import Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.linux_host.signed_tas import trust_of
 from worldwise.machine.machine import PROGRAM, RECORDS, TA_SUFFIX, Machine
-from worldwise.machine.trusted import trust_of
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import APPS
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.families import case_app
-from worldwise.targets.known import EMULATED
 from worldwise.targets.optee import programs_of
 from worldwise.targets.optee_images import optee, whole_dev_kit
 from worldwise.targets.silicon import SiliconTee

@@ -10,11 +10,11 @@ import pytest
 from worldwise.explain.dependence import Dependence, dependence
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.symbols.inlined import addr2line
+from worldwise.machine.symbols.inlined_functions import addr2line
 from worldwise.plan.case import Case, parse_case
-from worldwise.run.varied import vary
+from worldwise.run.varied_secrets import vary
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\
@@ -73,9 +73,9 @@ def planted(tmp_path: Path) -> Iterator[Case]:
     folder.mkdir()
     (folder / "implementation.toml").write_text(MANIFEST)
     (folder / "adapter.c").write_text(ADAPTER)
-    (brought,) = own.bring([folder])
+    (brought,) = own_libraries.bring([folder])
     yield Case(BOARD, brought.name, "O2", "sha256", 1, 0, (("size", "16B"),))
-    own.forget()
+    own_libraries.forget()
 
 
 def test_a_planted_leak_is_found_at_its_line(judge: Judge, planted: Case) -> None:

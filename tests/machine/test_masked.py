@@ -17,8 +17,8 @@ from worldwise.machine.machine import TRACE
 from worldwise.machine.plugin import CutPlugin
 from worldwise.plan.case import parse_case
 from worldwise.records.trace_records import Pass
-from worldwise.run.watch import Watched, Watcher
-from worldwise.targets.known import EMULATED
+from worldwise.run.traces.watch import Watched, Watcher
+from worldwise.targets.all_targets import EMULATED
 
 # What is looked at: into the secure world and back; with requests to Linux, and other tasks; with Linux's timer, which
 # interrupts the secure world too.

@@ -10,8 +10,8 @@ from worldwise.base import paths
 from worldwise.base.errors import HostError
 from worldwise.lab.lab import open_lab
 from worldwise.libraries.boards import boards
-from worldwise.machine.gdbboard import GdbBoard
-from worldwise.machine.gdbstarted import StartedServer, start_of
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.gdbprocess import StartedServer, start_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
 

@@ -23,27 +23,27 @@ from elves import Section, elf32, packed, section, symbols
 from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched import annotating
-from worldwise.explain.annotated import Annotated, Line
+from worldwise.cli.traces import annotated_source
+from worldwise.explain.annotated_source import Annotated, Line
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox import identity
 from worldwise.lab.sandbox.identity import confinement, confinement_of
-from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of, wait_for_removal
+from worldwise.lab.sandbox.lent_folders import end_of, lent, scratch, socket_of, wait_for_removal
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
-from worldwise.libraries import own
-from worldwise.machine.elf import address_name
+from worldwise.libraries.own_library import own_libraries
+from worldwise.machine.elf_files.symbol_addresses import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
-from worldwise.machine.symbols.mangled import demangler
+from worldwise.machine.symbols.mangled_names import demangler
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
-from worldwise.report.explaining.annotated import annotated_sections
+from worldwise.report.explaining.annotated_source import annotated_sections
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted, pack
 from worldwise.run.code.project import open_project, prepare_project
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
 ORDINARY = 54_321
@@ -389,7 +389,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         folder.mkdir()
         (folder / "implementation.toml").write_text(MANIFEST)
         (folder / "adapter.c").write_text(ADAPTER % what)
-        (brought,) = own.bring([folder])
+        (brought,) = own_libraries.bring([folder])
         wanted = Case(BOARD, brought.name, "O2", "sha256", 2, 0, (("size", "16B"),))
         target = EMULATED[BOARD]
         machine = target.machine(wanted, images)
@@ -401,7 +401,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         return directory
 
     yield run
-    own.forget()
+    own_libraries.forget()
 
 
 @pytest.mark.parametrize("what", _GUESTS)
@@ -503,7 +503,7 @@ def test_a_host_without_other_users_refuses_strangers_code(tmp_path: Path, monke
     found = confinement_of(0, "0 0 1\n", "0 0 1\n", 7)
     monkeypatch.setattr(identity, "confinement", lambda: found)
     with pytest.raises(WorldwiseError, match="it would run as root of this host"):
-        own.bring([tmp_path / "library"], tmp_path / "cache")
+        own_libraries.bring([tmp_path / "library"], tmp_path / "cache")
 
 
 def test_the_lab_is_the_same_for_every_root() -> None:
@@ -724,7 +724,7 @@ _ODD = {
 @pytest.mark.parametrize("what", _ODD)
 def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's file: it says what it can, prints no escape sequence, leaves nothing, and ends the command never."""
-    monkeypatch.setattr(annotating, "ask", lambda *_args, **_more: ["EM_ARM"])
+    monkeypatch.setattr(annotated_source, "ask", lambda *_args, **_more: ["EM_ARM"])
     # Other tests run beside this one and use the same cache: only its own folder is asked for.
     folders: list[Path] = []
 
@@ -734,13 +734,13 @@ def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monke
             folders.append(place)
             yield place
 
-    monkeypatch.setattr(annotating, "scratch", recorded)
-    monkeypatch.setattr(annotating, "_SECONDS", 5)
+    monkeypatch.setattr(annotated_source, "scratch", recorded)
+    monkeypatch.setattr(annotated_source, "_SECONDS", 5)
     content = _ODD[what]()
     table = SimpleNamespace(file=content)
     line = Line({0x100: 1, 0x104: 2})
     function = Annotated("recurse", "evil", cast(SymbolTable, table), {("", 0): line})
-    code = annotating._code(lab, function)
+    code = annotated_source._code(lab, function)
     assert code.keys() <= {0x100, 0x102, 0x104, 0x106}
     shown = annotated_sections([function], {}, {0: code})
     assert "\x1b" not in str(shown)

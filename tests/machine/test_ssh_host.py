@@ -12,7 +12,7 @@ import pytest
 from remote_run import Notes, measured, resumed
 from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import HostError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -20,17 +20,17 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
-from worldwise.run.again import count_again
-from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.emulator_count import count_again
+from worldwise.run.folder.manifests import EMULATED_FILE
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
 from worldwise.run.options import Options
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import Run, open_run
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.silicon import silicon
 
 TARGET = "linux-armv8"

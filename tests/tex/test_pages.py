@@ -11,16 +11,16 @@ import pytest
 from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.report import references
-from worldwise.report.citing import cited
+from worldwise.read.run_counts import read_run
+from worldwise.report.citation import references
+from worldwise.report.citation.citation import cited
 from worldwise.report.formats.latex import PREAMBLE, document, tables
 from worldwise.report.report import sections, to_latex
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # The first has the root made, which takes minutes.
 pytestmark = [pytest.mark.tex, pytest.mark.timeout(600)]

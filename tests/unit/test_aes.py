@@ -19,9 +19,9 @@ from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.tables import aes_sections
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.read.published import Published
+from worldwise.read.run_counts import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import verify_evidence
 from worldwise.records.messages import message

@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from worldwise.cli import cli
-from worldwise.cli.watched.annotating import _source
-from worldwise.explain.annotated import Annotated, Line
-from worldwise.machine.symbols.inlined import Inlines
+from worldwise.cli.traces.annotated_source import _source
+from worldwise.explain.annotated_source import Annotated, Line
+from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.table import SymbolTable
-from worldwise.report.explaining.annotated import annotated_sections
+from worldwise.report.explaining.annotated_source import annotated_sections
 
 
 def test_a_source_is_found_by_the_end_of_its_path(tmp_path: Path) -> None:

@@ -5,15 +5,15 @@ import io
 
 import pytest
 
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Table
-from worldwise.read.lens import read_run
 from worldwise.read.models import BudgetResult, FailedCase, Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report import answer as screens
-from worldwise.report.first import SCREEN_LINES
+from worldwise.report.first_screen import SCREEN_LINES
 from worldwise.report.report import answers
 from worldwise.report.tables import SCREEN_COLUMNS, Answer
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 COMMAND = "worldwise report latest"
 
@@ -26,7 +26,7 @@ def reading(whole_run: Run) -> Reading:
 def screen(reading: Reading, width: int = SCREEN_COLUMNS) -> list[str]:
     """The lines of the screen."""
     file = io.StringIO()
-    screens.render_answer(reading, outgoing.console(file=file, width=width), COMMAND)
+    screens.render_answer(reading, safe_text.console(file=file, width=width), COMMAND)
     return file.getvalue().splitlines()
 
 

@@ -23,13 +23,13 @@ from rich.console import Console
 from board_reading import board_reading, board_row
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, BudgetResult, Reading, Row
-from worldwise.report import tasks
+from worldwise.read.run_counts import read_run
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import answers, sections
+from worldwise.report.sections import tasks
 from worldwise.report.tables import Answer, declared_tables, named_sections
-from worldwise.report.terminal import print_section
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # What a screen has room for.
 WIDTH = 100

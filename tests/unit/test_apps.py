@@ -6,7 +6,7 @@ import re
 import pytest
 
 from worldwise.base import paths
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import (

@@ -11,7 +11,7 @@ from synthetic import make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read.compared import baseline
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]
 

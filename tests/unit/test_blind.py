@@ -10,9 +10,9 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.predict.domains import Domain
 from worldwise.predict.errors import ErrorLines, load_errors
-from worldwise.validation import blind
-from worldwise.validation.blind import BLIND, BlindFigures, kept_blind, load_blind
-from worldwise.validation.blind_report import blind_section
+from worldwise.validation.blind_test import results
+from worldwise.validation.blind_test.report_tables import blind_section
+from worldwise.validation.blind_test.results import BLIND, BlindFigures, kept_blind, load_blind
 from worldwise.validation.record import load_run
 from worldwise.validation.statistics import error_lines
 
@@ -76,15 +76,15 @@ def test_figures_of_the_blind_test_are_read_and_checked(tmp_path: Path) -> None:
 
 def test_nothing_is_fitted_to_what_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a core is judged by the figures that it was made for."""
-    assert blind.broken(kept_blind()) == []
+    assert results.broken(kept_blind()) == []
     monkeypatch.setattr(paths, "CORES", tmp_path)
     judge = load_blind(written(tmp_path))
     may = load_blind(written(tmp_path, "calibrate"))
-    assert blind.judging(may) == may.set
+    assert results.judging(may) == may.set
     (tmp_path / "cortex-m4.toml").write_text('source = "code: the figure of one"\n', encoding="utf-8")
-    assert blind.broken(judge) == ["cortex-m4: code"]
+    assert results.broken(judge) == ["cortex-m4: code"]
     # From here on these say nothing of the core.
-    assert blind.judging(may) == []
+    assert results.judging(may) == []
 
 
 def test_predictions_that_cannot_be_made_again_are_said_to_be_of_the_old_engine() -> None:

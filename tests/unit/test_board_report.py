@@ -19,11 +19,11 @@ from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
 from worldwise.libraries.boards import by_core
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
+from worldwise.read.family_fields import BoardTimes, Footprint
 from worldwise.read.models import Reading
-from worldwise.read.parts import BoardTimes, Footprint
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 M3, M4 = "nucleo-f103rb", "nucleo-f446re"
 WHAT_A_TEE_HAS = ("key generation", "Price of the TEE", "What -O2 gives", "Time if a core", "How to read this")

@@ -24,12 +24,12 @@ import command_line
 import hostile
 from command_line import Answer
 from received import little_disk, little_memory
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.lab import bundle
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE
-from worldwise.lab.debian.second import CRATES, PACKAGES, SOURCES_VARIABLE, second_sources
+from worldwise.lab.debian.second_sources import CRATES, PACKAGES, SOURCES_VARIABLE, second_sources
 from worldwise.lab.debian.store import Store
 from worldwise.lab.image import Crate, Fetch, ImageStore, Recipe
 
@@ -203,7 +203,7 @@ def served(unpacked: Path) -> Iterator[str]:
 
 
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store", "trixie", outgoing.console(stderr=True))
+    return Store(tmp_path / "store", "trixie", safe_text.console(stderr=True))
 
 
 def wanted(content: bytes) -> Wanted:

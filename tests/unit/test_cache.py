@@ -17,7 +17,7 @@ from worldwise import cli
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache as cache_module
-from worldwise.lab import holding
+from worldwise.lab import cache_locks
 from worldwise.lab.cache import Item, Wish, clean, survey
 from worldwise.lab.debian.lock import File, Lock, Package, Source
 from worldwise.lab.roots import RECIPE
@@ -137,11 +137,11 @@ def test_cleaning_removes_these_and_nothing_else(place: Path) -> None:
 
 def test_a_held_root_stays_and_so_does_what_is_made_with_it(place: Path) -> None:
     """If this fails, `cache clean` takes a root from under a run."""
-    holding.hold(place, place / "labs" / ("0" * 12))
+    cache_locks.hold(place, place / "labs" / ("0" * 12))
     try:
         done = clean(place, doomed(place, Wish(everything=True)))
     finally:
-        holding.release(place)
+        cache_locks.release(place)
     held = names(done.held)
     assert "labs/" + "0" * 12 in held
     # Nobody holds this root, and nobody needs the other commands to end for it.
@@ -161,8 +161,8 @@ def test_a_held_root_stays_and_so_does_what_is_made_with_it(place: Path) -> None
 def test_a_process_holds_until_it_ends_however(place: Path) -> None:
     """If this fails, a run that was killed keeps the cache from being cleaned for ever."""
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom worldwise.lab import holding\n"
-        f"holding.hold(Path({str(place)!r}), Path({str(place / 'labs' / ROOT)!r}))\nprint('held', flush=True)\n"
+        "import sys, time\nfrom pathlib import Path\nfrom worldwise.lab import cache_locks\n"
+        f"cache_locks.hold(Path({str(place)!r}), Path({str(place / 'labs' / ROOT)!r}))\nprint('held', flush=True)\n"
         "time.sleep(600)"
     )
     environment = os.environ | {"PYTHONPATH": str(paths.REPOSITORY / "src")}
@@ -170,31 +170,31 @@ def test_a_process_holds_until_it_ends_however(place: Path) -> None:
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
-        for path in (place / holding.CACHE_LOCK, holding.root_lock(place / "labs" / ROOT)):
-            with holding.alone(path) as free:
+        for path in (place / cache_locks.CACHE_LOCK, cache_locks.root_lock(place / "labs" / ROOT)):
+            with cache_locks.alone(path) as free:
                 assert not free
     finally:
         process.kill()
         process.wait()
-    with holding.alone(place / holding.CACHE_LOCK) as free:
+    with cache_locks.alone(place / cache_locks.CACHE_LOCK) as free:
         assert free
 
 
 def test_two_commands_hold_the_same_root(place: Path) -> None:
     """If this fails, two runs cannot be at work at once."""
-    holding.hold(place, place / "labs" / ROOT)
+    cache_locks.hold(place, place / "labs" / ROOT)
     try:
-        descriptor = os.open(holding.root_lock(place / "labs" / ROOT), os.O_RDONLY)
+        descriptor = os.open(cache_locks.root_lock(place / "labs" / ROOT), os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         os.close(descriptor)
     finally:
-        holding.release(place)
+        cache_locks.release(place)
 
 
 def test_what_was_used_since_it_was_listed_stays(place: Path) -> None:
     """If this fails, an image goes although somebody used it while the question was open."""
     wanted = doomed(place, Wish())
-    holding.mark_used(place / AGED[0])
+    cache_locks.mark_used(place / AGED[0])
     done = clean(place, wanted)
     assert names(done.held) == [AGED[0]]
     assert (place / AGED[0]).is_dir()
@@ -218,8 +218,8 @@ def test_an_environment_in_use_stays(place: Path) -> None:
 def test_a_root_that_is_being_made_is_held_by_its_lock(place: Path) -> None:
     """If this fails, `cache clean` removes what another process is just unpacking."""
     building = put(place / "labs" / f".building-{ROOT}-abcdefgh")
-    assert holding.lock_of(place, building) == holding.root_lock(place / "labs" / ROOT)
-    assert holding.lock_of(place, place / "labs" / ".building-abcdefgh") == place / holding.CACHE_LOCK
+    assert cache_locks.lock_of(place, building) == cache_locks.root_lock(place / "labs" / ROOT)
+    assert cache_locks.lock_of(place, place / "labs" / ".building-abcdefgh") == place / cache_locks.CACHE_LOCK
 
 
 # --- links, and folders that are somebody's ---

@@ -15,24 +15,25 @@ import pytest
 import board_run
 from board_reading import board_reading, board_row
 from worldwise.base import paths
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.libraries.boards import Core, load_core, table_of
-from worldwise.libraries.fitting import Fittable
+from worldwise.libraries.fittable import Fittable
 from worldwise.plan.case import Case
 from worldwise.predict import cores
 from worldwise.predict.errors import ErrorLines, load_errors
-from worldwise.read.lens import read_run
 from worldwise.read.models import HostCase, Reading
+from worldwise.read.run_counts import read_run
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.run.manifests import ChipClock
-from worldwise.run.rundir import Run, open_run
-from worldwise.validation import judged_report, provenance
-from worldwise.validation.calibration import WAITS, Fit, fit, held_out, ranges_of
-from worldwise.validation.fitted import fitted_core
-from worldwise.validation.judging import Emulated, beside, core_of, require_judge
+from worldwise.run.folder.manifests import ChipClock
+from worldwise.run.folder.rundir import Run, open_run
+from worldwise.validation import provenance
+from worldwise.validation.silicon import judgement_report
+from worldwise.validation.silicon.calibration import WAITS, Fit, fit, held_out, ranges_of
+from worldwise.validation.silicon.core_file import fitted_core
+from worldwise.validation.silicon.judgement import Emulated, beside, core_of, require_judge
 
 BOARD, CORE = board_run.BOARD, board_run.CORE
 INSTRUCTIONS = 1_000_000
@@ -134,15 +135,15 @@ def test_a_run_stands_beside_count_and_prediction(recorded: Run) -> None:
     # As the board's reset leaves it: no wait states.
     assert first.estimate.cycles == cycles_of(first.case.id, 1, 2, 0)
     assert first.error == pytest.approx(100 * (first.estimate.cycles / first.row.median - 1))
-    section = judged_report.judged_section(recorded, lines)
+    section = judgement_report.judged_section(recorded, lines)
     assert section.table
     assert section.table.rows[0][3] == f"{first.row.median:,.0f}"
     assert section.table.rows[0][5] == "1,000,000"
     assert section.table.rows[0][-1] == f"{first.error:+.1f}"
     assert "no counter of instructions" in " ".join(section.notes)
-    written = next(csv.DictReader(io.StringIO(judged_report.judged_csv(lines))))
+    written = next(csv.DictReader(io.StringIO(judgement_report.judged_csv(lines))))
     assert (written["instructions"], written["measured_cycles"]) == ("1000000.0", str(first.row.median))
-    assert f'"off_percent": {first.error!r}' in judged_report.judged_json(recorded, lines)
+    assert f'"off_percent": {first.error!r}' in judgement_report.judged_json(recorded, lines)
 
 
 def test_the_processors_own_counter_checks_the_emulator(recorded: Run) -> None:
@@ -159,14 +160,14 @@ def test_the_processors_own_counter_checks_the_emulator(recorded: Run) -> None:
     hosted = [HostCase(case=row.case, measure=row.measure, differing=0, **counted) for row in of.rows]
     lines = beside(recorded, of.model_copy(update={"hosted": tuple(hosted)}), CORE, emulate, ErrorLines())
     assert {(line.instructions, line.own, line.agrees) for line in lines} == {(900.0, 900.0, True)}
-    assert "agrees with the emulator in all 12" in judged_report.emulator_note(lines)
-    table = judged_report.judged_section(recorded, lines).table
+    assert "agrees with the emulator in all 12" in judgement_report.emulator_note(lines)
+    table = judgement_report.judged_section(recorded, lines).table
     assert table and table.headers[6] == "own count\ninstr"
     # The medians are equal, and one sample is not.
     hosted[0] = hosted[0].model_copy(update={"differing": 1})
     lines = beside(recorded, of.model_copy(update={"hosted": tuple(hosted)}), CORE, emulate, ErrorLines())
     assert f"THE EMULATOR IS WRONG, or the program another one, in 1 of 12: {of.rows[0].case}" in (
-        judged_report.emulator_note(lines)
+        judgement_report.emulator_note(lines)
     )
 
 
@@ -201,7 +202,7 @@ def test_planted_numbers_come_back(recorded: Run) -> None:
     assert found.undetermined == ()
     assert found.tried == 3 * 3 * 8
     assert found.errors(held_out=True).worst_after == 0 < found.errors(held_out=True).mean_before
-    text = " ".join(note for one in judged_report.fit_sections(recorded, found) for note in one.notes)
+    text = " ".join(note for one in judgement_report.fit_sections(recorded, found) for note in one.notes)
     assert "0.0 % after" in text and "72 combinations" in text
 
 

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.families.faults.attempts import AFTER_RESTART, ATTEMPTS
 from worldwise.families.faults.campaign import Journal
 from worldwise.families.keycache import campaign as keycache_campaign
@@ -29,7 +29,7 @@ from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import Campaign, method_digest, run_case
-from worldwise.run.cuts import spread
+from worldwise.run.power_cuts import spread
 
 MACHINE = cast(Machine, None)
 REGION = 1000

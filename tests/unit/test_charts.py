@@ -14,18 +14,18 @@ from pages import traced
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import size_text
-from worldwise.families.keycache.load_tables import hit_rates
+from worldwise.families.keycache.report.load_tables import hit_rates
 from worldwise.families.storage.tables import TABLES
 from worldwise.plan.case import parse_case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import charts, figures, to_file
 from worldwise.report.drawing.counts import by_variant, colours_of
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, KINDS, Choice, one_plot
-from worldwise.report.drawing.looks import STYLES, styles
+from worldwise.report.drawing.flame_graph import COLOURS, kind
+from worldwise.report.drawing.library_colours import STYLES, styles
 from worldwise.report.drawing.vega import Chart
-from worldwise.report.flame import COLOURS, kind
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")
 HASHES = [

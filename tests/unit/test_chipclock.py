@@ -14,11 +14,11 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards, load_board
-from worldwise.machine import chipclock, gdbboard
-from worldwise.machine.gdbboard import GdbBoard
+from worldwise.machine.board import chipclock, gdbboard
+from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
 from worldwise.run.measurers import remote_of

@@ -15,10 +15,10 @@ from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.families.pqc.libraries import libraries as pqc_libraries
 from worldwise.libraries.portable import portables
-from worldwise.report.citing import cited
-from worldwise.report.references import reference
-from worldwise.run.manifests import OwnEntry
-from worldwise.run.rundir import Run
+from worldwise.report.citation.citation import cited
+from worldwise.report.citation.references import reference
+from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.rundir import Run
 
 PACKAGES = {
     "qemu-system-arm": "1:10.0.13+ds-0+deb13u1",

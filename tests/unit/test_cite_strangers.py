@@ -9,9 +9,9 @@ import pytest
 from pybtex.database import parse_string
 
 from board_reading import board_reading
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.libraries.portable import Manifest, portables
-from worldwise.report.citing import cited
+from worldwise.report.citation.citation import cited
 from worldwise.report.formats.latex import escaped
 
 NASTY = (

@@ -28,17 +28,17 @@ from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli import options
-from worldwise.cli.lazy import LazyGroup
+from worldwise.cli.common import options
+from worldwise.cli.common.lazy_group import LazyGroup
 from worldwise.lab.sandbox.identity import Confinement
 from worldwise.plan.case import Case
-from worldwise.plan.listed import listed_suites
 from worldwise.plan.selection import curve_names
+from worldwise.plan.suite_list import listed_suites
 from worldwise.report.report import EXPORTERS
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 cli_lab = importlib.import_module("worldwise.cli.lab.root")
-cli_session = importlib.import_module("worldwise.cli.session")
+cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
 
 FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
@@ -613,9 +613,10 @@ def test_help_and_typing_errors_load_no_command(arguments: tuple[str, ...]) -> N
     assert {"click", "worldwise.cli"} <= loaded
     assert loaded.isdisjoint(HEAVY)
     assert {name for name in loaded if name.startswith("worldwise.cli.")} <= {
-        "worldwise.cli.ending",
-        "worldwise.cli.helped",
-        "worldwise.cli.lazy",
+        "worldwise.cli.common",
+        "worldwise.cli.common.process_end",
+        "worldwise.cli.common.help_screen",
+        "worldwise.cli.common.lazy_group",
     }
 
 

@@ -17,8 +17,8 @@ from synthetic import make_records, new_writer, write_case
 from worldwise.plan.case import Case
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Unpaired
-from worldwise.report import gated
-from worldwise.run.rundir import open_run
+from worldwise.report import comparisons
+from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]
 
@@ -129,7 +129,7 @@ def test_a_comparison_of_many_cases_is_one_screen(runs_dir: Path, ids: list[str]
     failed = found.gate.model_copy(update={"exceeded": 64, "lost": 40, "passed": False})
     many = found.model_copy(update={"rows": tuple(rows), "unpaired": tuple(lost), "gate": failed})
     stream = io.StringIO()
-    gated.render_brief(many, Console(file=stream, width=140))
+    comparisons.render_brief(many, Console(file=stream, width=140))
     lines = stream.getvalue().splitlines()
     assert len(lines) <= 40 and max(len(line.rstrip()) for line in lines) <= 100
     assert "Gate: FAILED" in lines

@@ -17,12 +17,12 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine import qemu
 from worldwise.plan.case import Case, parse_case
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
-cli_explain = importlib.import_module("worldwise.cli.watched.explain")
-varied = importlib.import_module("worldwise.cli.watched.dependence")
-tools = importlib.import_module("worldwise.cli.watched.tools")
-between = importlib.import_module("worldwise.cli.watched.between")
+cli_explain = importlib.import_module("worldwise.cli.traces.explain")
+varied = importlib.import_module("worldwise.cli.traces.dependence")
+tools = importlib.import_module("worldwise.cli.traces.plugin_runs")
+between = importlib.import_module("worldwise.cli.traces.explained_difference")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
 ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"
@@ -183,7 +183,7 @@ def test_a_difference_of_runs_is_of_the_same_calls_each_with_its_own_library(
         yield []
         registered.pop()
 
-    monkeypatch.setattr(between.own, "kept", kept)
+    monkeypatch.setattr(between.own_libraries, "kept", kept)
     session = Explaining(registered)
     cases = between.cases_between(old, new, ["*attestdiv"])
     assert cases == [SIGNED_CASE]

@@ -9,8 +9,8 @@ import boards
 from synthetic import RecordList, find, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.run.reproduction import compare_runs, first_difference
-from worldwise.run.rundir import Run
+from worldwise.run.folder.reproduction import compare_runs, first_difference
+from worldwise.run.folder.rundir import Run
 
 A = Case("optee", "mbedtls-nist", "O2", "attestdiv", 3, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 3, 1)

@@ -17,15 +17,15 @@ import boards
 from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Allowance, Comparison, Gate
+from worldwise.read.compared.selection import Parts, parse_selection
 from worldwise.read.models import Reading
-from worldwise.read.selection import Parts, parse_selection
-from worldwise.report import gated as gate_report
+from worldwise.report import comparisons as gate_report
 from worldwise.report import report
-from worldwise.run.manifests import OwnEntry
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.rundir import Run, open_run
 
 CURVE = ("curve", "secp256r1")
 SIGN = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (CURVE, ("size", "32B")))
@@ -464,4 +464,4 @@ def test_bencher(failing: Comparison, runs_dir: Path) -> None:
 
 def reading_of(runs_dir: Path, run: str) -> Reading:
     """What `report` shows of a run."""
-    return lens.read_run(open_run(run, runs_dir))
+    return run_counts.read_run(open_run(run, runs_dir))

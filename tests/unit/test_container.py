@@ -22,7 +22,7 @@ from worldwise.cli.lab import container
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.oci import Layer
-from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 
 CACHE = container.CACHE
 

@@ -17,10 +17,10 @@ import command_line
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import contents
 from worldwise.lab import lab as lab_module
+from worldwise.lab.build_root import _witness
 from worldwise.lab.contents import LIST, STATE, Contents
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.lab.making import _witness
 
 QEMU = "usr/bin/qemu-system-aarch64"
 SMALL = "etc/gai.conf"

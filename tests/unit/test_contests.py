@@ -8,12 +8,12 @@ import pytest
 from board_reading import board_reading, board_row
 from worldwise.plan.budget import parse_budget
 from worldwise.read.contests import LEAST_CALLS, alike, flash_of, from_size, fullest, matches, percentile
-from worldwise.read.lens import read_run
 from worldwise.read.models import PublishedFigure, Reading, Row
+from worldwise.read.run_counts import read_run
 from worldwise.report.contests import Trait, columns, names, side_by_side
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.surprises import published_surprises, spread_surprises
-from worldwise.report.verdicts import budget_verdict
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 def row(library: str = "bearssl", median: float = 1000.0, **changed: Any) -> Row:

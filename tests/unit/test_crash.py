@@ -8,7 +8,7 @@ import pytest
 import elves
 from worldwise.libraries.own_code import Mapped
 from worldwise.run.code.crash import crash_words
-from worldwise.run.code.lives import CRASH
+from worldwise.run.code.process_lives import CRASH
 
 # `recurse`, linked at 0x100, 0x54 bytes behind the file's beginning, is at 0x10100, and behind it nobody is.
 MAPPED = [Mapped(begin=0x100AC, end=0x110AC, offset=0, path="/work/falls")]

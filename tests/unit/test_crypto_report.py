@@ -18,12 +18,12 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
+from worldwise.read.family_fields import Recommended, TaSize
 from worldwise.read.models import NotAvailable, Reading, Row
-from worldwise.read.parts import Recommended, TaSize
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line
-from worldwise.report.comparing import claim
+from worldwise.report.row_words import claim
 
 RECOMMENDED = "optee/wolfssl-sp-O2/sign,curve=secp256r1,size=48B,memory=allocated,random=tee"
 SIGN = "sign,curve=secp256r1,size=48B"

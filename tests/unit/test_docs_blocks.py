@@ -22,7 +22,7 @@ from doc_records import Output
 from suite_readings import suite_reading
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.suite import load_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 
 NAMES = doc_pages.names()
 RUNS = doc_records.kept_runs()

@@ -22,13 +22,13 @@ from test_lab import lock, package
 
 from worldwise import cli
 from worldwise.base import paths
+from worldwise.lab.build_root import MARKER, PROGRAMS
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.host import doctor, network
+from worldwise.lab.host.doctor_checks import Point, guarded
 from worldwise.lab.host.network import BUNDLES, without_password
-from worldwise.lab.host.points import Point, guarded
 from worldwise.lab.lab import Lab
-from worldwise.lab.making import MARKER, PROGRAMS
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.network import PROXIES
 

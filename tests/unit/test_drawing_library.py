@@ -12,7 +12,7 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.report.drawing import library
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # A Python without what draws, as the launcher makes it for a first run.
 _WITHOUT = """

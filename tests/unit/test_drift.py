@@ -26,23 +26,23 @@ from synthetic import make_suite, write_run
 from worldwise import cli
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.cli.lab.propose import propose
-from worldwise.lab import asking, bundle, differing, drift
+from worldwise.lab import bundle, drift, lock_differences
 from worldwise.lab import lab as lab_module
 from worldwise.lab.cache import survey
+from worldwise.lab.debian import mirror_check, relock
 from worldwise.lab.debian import mirrors as mirrors_module
-from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, dump_lock, pool_path
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE
-from worldwise.lab.debian.second import SOURCES_VARIABLE
+from worldwise.lab.debian.second_sources import SOURCES_VARIABLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
 from worldwise.lab.debian.sources import FROM_VARIABLE
 from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import ROOTS
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.charts import run_text
 from worldwise.report.report import to_json
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 WISH = """
 [suites]
@@ -295,11 +295,11 @@ def test_all_at_once(archive: Archive) -> None:
     archive.move_on(*newer, *openssl("3.5.8-1"), qemu="1:10.0.14-1", wolfssl="5.7.4-1")
     lab, _ = opened()
     lab.ensure()
-    assert differing.sentence(lab.differing) == (
+    assert lock_differences.sentence(lab.differing) == (
         "the lab differs from the lock: linux 6.12.57 for 6.12.48, openssl 3.5.8 for 3.5.7, gcc 14.3.0 for 14.2.0, "
         "qemu 10.0.14 for 10.0.13 and wolfssl 5.7.4 for 5.7.2; figures are of this lab"
     )
-    assert differing.sentence([*lab.differing, "a 2 for 1"]).count("and 2 more") == 1
+    assert lock_differences.sentence([*lab.differing, "a 2 for 1"]).count("and 2 more") == 1
     twice, _ = opened()
     assert twice.digest == lab.digest
     # Cleaning the cache leaves both.
@@ -483,15 +483,15 @@ def test_words_of_versions() -> None:
         return Lock.model_validate({"format": 1, "suite": "s", "lab": packages, "target": [], "sources": []})
 
     old = lock("14.2.0-19", "6.12.48-1", "1:1.3.dfsg+really1.3.1-1+b1")
-    assert differing.changes(old, old) == []
+    assert lock_differences.changes(old, old) == []
     new = lock("14.2.0-20", "6.12.57+deb13-1", "1:1.3.dfsg+really1.3.1-1+deb13u1")
-    assert differing.changes(old, new) == [
+    assert lock_differences.changes(old, new) == [
         "linux 6.12.57+deb13 for 6.12.48",
         "gcc-14 14.2.0-20 for 14.2.0-19",
         "zlib 1.3.dfsg+really1.3.1-1+deb13u1 for 1.3.dfsg+really1.3.1-1",
     ]
-    assert differing.sentence([]) == differing.whole([]) == ""
-    assert differing.whole(["a 2 for 1"]) == "The lab differs from the lock: a 2 for 1; figures are of this lab."
+    assert lock_differences.sentence([]) == lock_differences.whole([]) == ""
+    assert lock_differences.whole(["a 2 for 1"]) == "The lab differs from the lock: a 2 for 1; figures are of this lab."
 
 
 def test_without_a_network_a_bundle_makes_the_lab_of_the_lock(
@@ -510,7 +510,7 @@ def test_without_a_network_a_bundle_makes_the_lab_of_the_lock(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
-    monkeypatch.setattr(asking, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
     alone, said = opened()
     with pytest.raises(WorldwiseError, match="cannot be reached"):
         alone.ensure()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 
 from synthetic import find, make_records
-from worldwise.base import stages
+from worldwise.base import family_stages
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.curve_table import CURVES, MEASURABLE
 from worldwise.plan.case import Case
@@ -93,12 +93,12 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
         found.append({"type": "weathers", "measure": "invoke", "index": index, "count": count})
     found.append({"type": "end", "status": 0, "idle": 0})
     owed = Owed((OPTEE,), CASE.operation, measure="invoke", evidence=_Answer, beside=_Weather)
-    declared = stages.declared
+    declared = family_stages.declared
 
     def with_new(stage: str, kind: type[Any]) -> Mapping[str, Any]:
         return {**declared(stage, kind), "new": Evidence((owed,))}
 
-    monkeypatch.setattr(stages, "declared", with_new)
+    monkeypatch.setattr(family_stages, "declared", with_new)
     for cache in _REMEMBERED:
         cache.cache_clear()
     yield found
@@ -151,7 +151,7 @@ def test_all_of_what_is_beside_samples_can_be_missing(records: list[dict[str, An
 
 
 def _declare(monkeypatch: pytest.MonkeyPatch, **families: Evidence) -> None:
-    monkeypatch.setattr(stages, "declared", lambda _stage, _kind: families)
+    monkeypatch.setattr(family_stages, "declared", lambda _stage, _kind: families)
     monkeypatch.setattr(evidence, "all_owed", evidence.all_owed.__wrapped__)
     monkeypatch.setattr(parse, "_evidence_tags", parse._evidence_tags.__wrapped__)
 

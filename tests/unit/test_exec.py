@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.code import executing
-from worldwise.run.code.executing import Executed, append
-from worldwise.run.code.lives import Life
+from worldwise.run.code import program_wrapper
 from worldwise.run.code.order import Wanted
+from worldwise.run.code.process_lives import Life
+from worldwise.run.code.program_wrapper import Executed, append
 
 Asked = list[Wanted]
 
@@ -58,7 +58,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
             assert wanted.input.read_bytes() == b"given"
         return done(3)
 
-    monkeypatch.setattr(executing, "execute", execute)
+    monkeypatch.setattr(program_wrapper, "execute", execute)
     monkeypatch.setattr("worldwise.lab.lab.open_lab", lambda *_: lab)
     monkeypatch.setattr("worldwise.lab.image.ImageStore", lambda *_: None)
     monkeypatch.setattr("worldwise.machine.emulator.Emulator", lambda *_, **__: None)
@@ -128,7 +128,7 @@ def test_firmware_is_run_on_its_machine(
         given.append(words[:4])
         return done(3)
 
-    monkeypatch.setattr(executing, "execute_firmware", execute_firmware)
+    monkeypatch.setattr(program_wrapper, "execute_firmware", execute_firmware)
     assert called(monkeypatch, "--machine", "mps2-an386", "--file", "v", "--", "app.elf", "--machine", "x") == 3
     assert given == [(Path("app.elf"), "mps2-an386", ("--machine", "x"), (Path("v"),))]
     assert not asked
@@ -148,13 +148,13 @@ def test_a_host_that_lets_nothing_in_is_told(tmp_path: Path, monkeypatch: pytest
     ended = SimpleNamespace(status=1)
     emulator: Any = SimpleNamespace(run=lambda *_, **__: ended)
     for name in ("pack", "write_order", "machine_of", "architecture_of"):
-        monkeypatch.setattr(executing, name, lambda *_: None)
-    monkeypatch.setattr(executing, "read_firmware", lambda _: b"")
+        monkeypatch.setattr(program_wrapper, name, lambda *_: None)
+    monkeypatch.setattr(program_wrapper, "read_firmware", lambda _: b"")
     monkeypatch.setattr(Wanted, "check", lambda *_: None)
     with pytest.raises(HostError):
-        executing.execute(Wanted(Path("bench")), images, emulator)
+        program_wrapper.execute(Wanted(Path("bench")), images, emulator)
     with pytest.raises(HostError):
-        executing.execute_firmware(Path("app.elf"), "mps2-an386", (), (), images, emulator)
+        program_wrapper.execute_firmware(Path("app.elf"), "mps2-an386", (), (), images, emulator)
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -179,7 +179,7 @@ def test_what_it_does_not_need_is_not_loaded(tmp_path: Path) -> None:
         "worldwise.families",
     ]
     script = (
-        "import sys, worldwise.cli, worldwise.cli.user_code.exec, worldwise.run.code.executing\n"
+        "import sys, worldwise.cli, worldwise.cli.user_code.exec, worldwise.run.code.program_wrapper\n"
         "from worldwise.lab.lab import open_lab\n"
         "open_lab()\n"
         f"print([name for name in {needless} if name in sys.modules])"

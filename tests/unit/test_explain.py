@@ -31,7 +31,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 from worldwise.explain.owners import LOST, Explainer
 from worldwise.explain.stacks import folded
-from worldwise.machine.symbols.inlined import Inlines
+from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.records.models import Sample
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_records import Pass, Row

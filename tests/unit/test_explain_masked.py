@@ -13,11 +13,11 @@ from traces import samples_of as samples
 from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.masked import Masked, Worst
+from worldwise.explain.masked_interrupts import Masked, Worst
 from worldwise.explain.owners import Explainer
 from worldwise.records.trace import read_trace
-from worldwise.report.explaining import explained as explain_report
-from worldwise.report.explaining import masked as masked_report
+from worldwise.report.explaining import explanations as explain_report
+from worldwise.report.explaining import masked_interrupts as masked_report
 
 # In the whole call: the monitor and the core's vector, 7 + 4 instructions from 40 on; and Linux's vector, 3 from 30 on.
 STRETCHES = [

@@ -15,8 +15,8 @@ from worldwise.read.includes import ON_BOARD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.readings import readings_of
 from worldwise.report.report import answers, sections
+from worldwise.report.sections.units import Words, board_note, emulated_note, unit_note, with_unit
 from worldwise.report.tables import declared_tables, named_sections, tables_in
-from worldwise.report.units import Words, board_note, emulated_note, unit_note, with_unit
 from worldwise.targets.families import images_of
 
 

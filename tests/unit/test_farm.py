@@ -13,9 +13,9 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
-from worldwise.machine import farm, gdbboard
-from worldwise.machine.farm import FarmPlace, FarmServer, parse_place
-from worldwise.machine.gdbboard import GdbBoard
+from worldwise.machine.board import farm, gdbboard
+from worldwise.machine.board.farm import FarmPlace, FarmServer, parse_place
+from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
 from worldwise.run.measurers import remote_of

@@ -14,7 +14,7 @@ from worldwise.lab.lab import Lab
 from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.plan.case import Case
 from worldwise.plan.suite import load_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections
 from worldwise.targets import optee_images
 

@@ -19,17 +19,17 @@ import command_line
 import screens
 from board_run import FOLDER as BOARD_RUNS
 from worldwise import cli
-from worldwise.base import outgoing
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case, parse_case
-from worldwise.report.citing import first_sections
-from worldwise.report.explaining import explained
-from worldwise.report.first import first_screen, lines_of, narrowed
-from worldwise.report.terminal import print_sections
-from worldwise.run.rundir import Run
+from worldwise.report.citation.citation import first_sections
+from worldwise.report.explaining import explanations
+from worldwise.report.first_screen import first_screen, lines_of, narrowed
+from worldwise.report.formats.terminal import print_sections
+from worldwise.run.folder.rundir import Run
 
 # Of a screen.
 LINES, COLUMNS = 40, 100
@@ -188,7 +188,7 @@ LONG = parse_case("optee/s2n-bignum-O2/sign,curve=secp256r1,size=48B,memory=allo
 def test_explanations_fit_a_screen(measures: int, case: Case, rules: Rules) -> None:
     """If this fails, the layers scroll away above the functions, or a run's cases scroll away altogether."""
     found = [(many(case, f"m{number}"), ()) for number in range(measures)]
-    text = printed(explained.first_sections(found, rules, 7, 15, "More: --full."))
+    text = printed(explanations.first_sections(found, rules, 7, 15, "More: --full."))
     fits(text)
     assert "7 regions checked" in text
     assert "More: --full." in text
@@ -209,7 +209,7 @@ def test_differences_fit_a_screen(pairs: int, rules: Rules) -> None:
         (slow, count), *_ = before.stacks.items()
         after = replace(before, stacks={**before.stacks, slow: count + 5000}, instructions=before.instructions + 5000)
         found.append((before, after))
-    text = printed(explained.first_differences(found, rules, 15, "More: --full."))
+    text = printed(explanations.first_differences(found, rules, 15, "More: --full."))
     fits(text)
     assert "+5,000" in text
 
@@ -219,7 +219,7 @@ def test_differences_fit_a_screen(pairs: int, rules: Rules) -> None:
 
 def printed(sections: list[Section]) -> str:
     file = io.StringIO()
-    print_sections(sections, outgoing.console(file=file, width=140))
+    print_sections(sections, safe_text.console(file=file, width=140))
     return file.getvalue()
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from worldwise.read.fit import fit_line
+from worldwise.read.line_fit import fit_line
 
 
 def test_a_straight_line_has_no_residual() -> None:

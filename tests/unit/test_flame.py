@@ -18,7 +18,15 @@ from worldwise.explain.stacks import StackFrame, Stacks, folded
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.image import OTHER_CONTENT
 from worldwise.lab.lab import Lab
-from worldwise.report.flame import COLOURS, INFERNO_VERSION, Renderer, colour, differential, flame_graph, kind
+from worldwise.report.drawing.flame_graph import (
+    COLOURS,
+    INFERNO_VERSION,
+    Renderer,
+    colour,
+    differential,
+    flame_graph,
+    kind,
+)
 
 
 class Drawn(Renderer):

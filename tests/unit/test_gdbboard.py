@@ -15,12 +15,12 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
-from worldwise.machine import gdbboard, gdbserver
-from worldwise.machine.gdbboard import GdbBoard
-from worldwise.machine.gdbserver import Address, GdbServer, parse_address
+from worldwise.machine.board import gdbboard, gdbserver
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.gdbserver import Address, GdbServer, parse_address
 from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.read.compared.gate import compare_runs
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
 

@@ -19,8 +19,8 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
 from worldwise.read.published import Published, Subject
+from worldwise.read.run_counts import read_run
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
 from worldwise.records.messages import message

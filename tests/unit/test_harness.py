@@ -9,7 +9,7 @@ import click
 import pytest
 
 from worldwise import cli
-from worldwise.cli.user_code import what
+from worldwise.cli.user_code import kinds
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.harness import HARNESSES, harness_line, recognised
 
@@ -98,7 +98,7 @@ def test_the_command_is_one_of_the_tools(tmp_path: Path, symbols: tuple[str, ...
     above = click.Context(cli.cli, **cli.cli.context_settings)
     with command.make_context("run", words[2:], parent=above) as context:
         typed: dict[str, Any] = context.params
-        assert what.chosen() is what.PROGRAM
+        assert kinds.chosen() is kinds.PROGRAM
     assert typed["name"] == case_name(typed["name"])
     assert typed["regions"]
 

@@ -13,8 +13,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")

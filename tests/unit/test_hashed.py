@@ -10,7 +10,7 @@ import pytest
 
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import check_files, tree_digest
-from worldwise.lab.recent import is_settled, stat_of
+from worldwise.lab.recent_hashes import is_settled, stat_of
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def _settle(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let some seconds pass since the file was written, for the tool alone."""
     later = time.time() + 10
-    monkeypatch.setattr("worldwise.lab.recent.time.time", lambda: later)
+    monkeypatch.setattr("worldwise.lab.recent_hashes.time.time", lambda: later)
     assert is_settled(stat_of(path))
 
 

@@ -15,13 +15,13 @@ from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
 from worldwise.predict.errors import load_errors
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
-from worldwise.run.predictions import store
-from worldwise.run.rundir import open_run
-from worldwise.validation import judged_report
-from worldwise.validation.calibration import fit
-from worldwise.validation.judging import beside, core_of, require_judge
+from worldwise.run.folder.predictions import store
+from worldwise.run.folder.rundir import open_run
+from worldwise.validation.silicon import judgement_report
+from worldwise.validation.silicon.calibration import fit
+from worldwise.validation.silicon.judgement import beside, core_of, require_judge
 
 
 def judge(path: Path) -> None:
@@ -30,9 +30,9 @@ def judge(path: Path) -> None:
     require_judge(run, reading)
     core = core_of(run, reading.rows[0].target, None)
     lines = beside(run, reading, core, emulate, load_errors())
-    judged_report.judged_csv(lines)
-    judged_report.judged_json(run, lines)
-    judged_report.judged_section(run, lines)
+    judgement_report.judged_csv(lines)
+    judgement_report.judged_json(run, lines)
+    judgement_report.judged_section(run, lines)
 
 
 def calibrate(path: Path) -> None:

@@ -18,19 +18,19 @@ from synthetic import make_suite, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import report as command_line
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.read.samples import samples_of
 from worldwise.records.models import Sample
-from worldwise.report import predicted
+from worldwise.report import predictions
 from worldwise.report.drawing.vega import in_page
 from worldwise.report.page import content
 from worldwise.report.page.charts import MOST, charts
 from worldwise.report.page.write import Material, to_html
 from worldwise.report.report import sections
-from worldwise.run.predictions import store
-from worldwise.run.rundir import Run
-from worldwise.run.watch import traced_records
+from worldwise.run.folder.predictions import store
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.watch import traced_records
 
 CASE = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 
@@ -61,7 +61,7 @@ def test_predictions_stand_on_the_first_screen_with_their_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a reader takes a count for the time on a core, or a prediction for a measurement."""
-    monkeypatch.setattr(predicted, "load_errors", lambda: test_predict_report.ERRORS)
+    monkeypatch.setattr(predictions, "load_errors", lambda: test_predict_report.ERRORS)
     run = write_run(tmp_path, [test_predict_report.CASE])
     store(run, test_predict_report.prediction())
     page = page_of(run)

@@ -22,12 +22,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import OWN_PATH_FILE, draw_file, inputs_seed, others, seed_problem
 from worldwise.read.compared import gate
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report import report
-from worldwise.run.manifests import CASE_FILE, RUN_FILE
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.manifests import CASE_FILE, RUN_FILE
+from worldwise.run.folder.rundir import Run, open_run
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.inputs import boot_words, is_quiet, settings, without_settings
-from worldwise.targets.known import EMULATED
 
 TEE = Case("optee", "mbedtls-nist", "O2", "attestdiv", 3, 1)
 BOARD = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))

@@ -20,7 +20,7 @@ from worldwise.predict import rules
 from worldwise.predict.bounds import Estimate, estimate
 from worldwise.predict.domains import By, Code, Domain
 from worldwise.predict.errors import ErrorLines, content, load_errors, rank, took
-from worldwise.records.predicted import Events, LayerCycles, PredictedSample
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedSample
 
 ROWS: list[dict[str, Any]] = json.loads(Path(paths.MEASURED, "validation", "run.json").read_text(encoding="utf-8"))[
     "rows"

@@ -4,7 +4,7 @@
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.keycache.cut import READINGS, Asked, judge
+from worldwise.families.keycache.power_cut import READINGS, Asked, judge
 from worldwise.records.models import Outcome
 
 # Client 0 has key 3 after key 1, client 1 none after key 2, client 2 never had one.

@@ -7,7 +7,7 @@ from board_reading import board_reading
 from worldwise.base import paths
 from worldwise.base.tables import Section
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS, NOT_TRIED
-from worldwise.families.keycache.hold_tables import keycache_hold_sections
+from worldwise.families.keycache.report.survival_tables import keycache_hold_sections
 from worldwise.read.models import Attempt, Reading
 
 

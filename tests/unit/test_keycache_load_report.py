@@ -8,7 +8,7 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
-from worldwise.families.keycache.load_tables import keycache_load_sections
+from worldwise.families.keycache.report.load_tables import keycache_load_sections
 from worldwise.families.keycache.spec import WORKLOADS
 from worldwise.plan.case import Case, parse_case
 from worldwise.read.models import Attempt, Reading, Row

@@ -6,7 +6,7 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
-from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.report.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
 from worldwise.families.keycache.spec import RELAYS
 from worldwise.plan.case import Case, parse_case
 from worldwise.read.models import Reading, Row

@@ -15,7 +15,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
-from worldwise.report import counts
+from worldwise.report.sections import counts
 
 VARIANT = "mbedtls-ce-O2"
 EMPTY = 30_000

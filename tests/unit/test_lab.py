@@ -19,6 +19,7 @@ from rich.console import Console
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import lab as lab_module
+from worldwise.lab.build_root import _build_error, _witness
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import (
     File,
@@ -37,10 +38,9 @@ from worldwise.lab.debian.relock import Wish, _chosen, load_wish
 from worldwise.lab.debian.store import Store
 from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab
-from worldwise.lab.making import _build_error, _witness
 from worldwise.lab.roots import ROOTS, Root
-from worldwise.lab.sandbox import entering, lending
-from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox import bubblewrap, lent_folders
+from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.identity import Confinement, confinement_of
 from worldwise.lab.sandbox.limits import ended
 
@@ -377,7 +377,9 @@ def test_what_was_lent_goes_back_to_whom_it_belonged(tmp_path: Path, monkeypatch
     """If this fails, `lab enter --lend .` makes root the owner of a user's folder, or gives away a file elsewhere."""
     if os.geteuid() != 0:
         pytest.skip("only root changes owners")
-    monkeypatch.setattr(lending, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711))
+    monkeypatch.setattr(
+        lent_folders, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711)
+    )
     folder = tmp_path / "project"
     (folder / "sub").mkdir(parents=True)
     for name in ("mine", "sub/theirs", "sub/groups"):
@@ -395,7 +397,7 @@ def test_what_was_lent_goes_back_to_whom_it_belonged(tmp_path: Path, monkeypatch
         return {str(path.relative_to(tmp_path)): (path.lstat().st_uid, path.lstat().st_gid) for path in every}
 
     before = owners()
-    with lending.lent([folder], steady=True):
+    with lent_folders.lent([folder], steady=True):
         during = owners()
         assert {during.pop(name) for name in ("elsewhere", "project/linked")} == {(0, 0)}
         assert set(during.values()) == {(4712, 4712)}
@@ -409,14 +411,14 @@ def test_what_was_lent_goes_back_to_whom_it_belonged(tmp_path: Path, monkeypatch
 
 
 def test_root_needs_no_user_namespace(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entering, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711))
+    monkeypatch.setattr(bubblewrap, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711))
     assert "--reuid=4712" in made.command(["true"], steady=True)
     command = made.command(["true"])
     assert "--unshare-user" not in command
     assert ("--cap-drop", "ALL") in itertools.pairwise(command)
     assert "--reuid=4711" in command
     assert "--bounding-set=-all" in command
-    monkeypatch.setattr(entering, "confinement", lambda _: Confinement("user namespace", 1000))
+    monkeypatch.setattr(bubblewrap, "confinement", lambda _: Confinement("user namespace", 1000))
     command = made.command(["true"])
     assert "--unshare-user" in command
     assert not any(word.startswith("--reuid") for word in command)

@@ -18,12 +18,12 @@ from rich.console import Console
 
 from worldwise.base import paths
 from worldwise.base.disk import space_text
-from worldwise.lab import holding
+from worldwise.lab import cache_locks
 from worldwise.lab import lab as lab_module
+from worldwise.lab.build_root import Making
 from worldwise.lab.debian.lock import Lock, Package, Wanted, wanted_package
 from worldwise.lab.debian.store import Store
 from worldwise.lab.lab import Lab
-from worldwise.lab.making import Making
 
 # Seconds after which a test that waits for another thread or process has failed.
 PATIENCE = 30
@@ -119,7 +119,7 @@ def test_a_build_leaves_what_another_root_is_made_in(tmp_path: Path, monkeypatch
         folder.mkdir()
     for method in ("_repository", "_make_root", "_require_programs", "_describe"):
         monkeypatch.setattr(Making, method, lambda *_: None)
-    monkeypatch.setattr("worldwise.lab.making._finish", lambda _: None)
+    monkeypatch.setattr("worldwise.lab.build_root._finish", lambda _: None)
     one._build()
     assert not left.exists()
     assert busy.is_dir()
@@ -143,19 +143,19 @@ def test_who_uses_a_root_holds_it(use: Callable[[Lab], None], tmp_path: Path, mo
     """If this fails, `cache clean` can remove the root of a command at work."""
     place = Lab(make_lock("a"), cache=tmp_path, console=console(io.StringIO()))
     monkeypatch.setattr(Making, "make", finish)
-    monkeypatch.setattr("worldwise.lab.sandbox.entering.shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("worldwise.lab.sandbox.bubblewrap.shutil.which", lambda name: f"/usr/bin/{name}")
     if use is not use_by_ensure:
         (place.root).mkdir(parents=True)
         monkeypatch.setattr(Lab, "problem", lambda *_: "")
     try:
-        with holding.alone(place.cache / holding.CACHE_LOCK) as free:
+        with cache_locks.alone(place.cache / cache_locks.CACHE_LOCK) as free:
             assert free
         use(place)
-        for path in (place.cache / holding.CACHE_LOCK, holding.root_lock(place.directory)):
-            with holding.alone(path) as free:
+        for path in (place.cache / cache_locks.CACHE_LOCK, cache_locks.root_lock(place.directory)):
+            with cache_locks.alone(path) as free:
                 assert not free
     finally:
-        holding.release(tmp_path)
+        cache_locks.release(tmp_path)
 
 
 def python(script: str, *words: str | Path) -> subprocess.Popen[str]:

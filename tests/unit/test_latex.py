@@ -6,14 +6,14 @@ import re
 import pytest
 
 from board_reading import board_reading
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
 from worldwise.report.formats.latex import PREAMBLE, escaped, tables
 from worldwise.report.report import sections, to_latex
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 @pytest.fixture(scope="module")

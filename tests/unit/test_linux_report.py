@@ -5,8 +5,8 @@ from typing import Any
 
 from worldwise.base.tables import Section
 from worldwise.families.portable.linux import linux_columns, linux_sections
+from worldwise.read.family_fields import Footprint
 from worldwise.read.models import NotAvailable, Reading, Row
-from worldwise.read.parts import Footprint
 
 
 def row(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:

@@ -24,11 +24,11 @@ from test_lab import package, quiet
 from machines import wait_for
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import asking
+from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import Wanted, wanted_package
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE
-from worldwise.lab.debian.second import CRATES, PACKAGES, SOURCES_VARIABLE
+from worldwise.lab.debian.second_sources import CRATES, PACKAGES, SOURCES_VARIABLE
 from worldwise.lab.debian.store import Store
 
 CONTENT = b"what was locked " * 100_000
@@ -316,9 +316,9 @@ def test_a_server_that_never_ends_its_answer_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If this fails, `lab mirrors` waits as long as a server likes."""
-    monkeypatch.setattr(asking, "_PATIENCE", 0.3)
-    monkeypatch.setattr(asking, "_PAUSE", 0.0)
-    found = asking.ask(serve(lie).address + "/x", 5)
+    monkeypatch.setattr(mirror_check, "_PATIENCE", 0.3)
+    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    found = mirror_check.ask(serve(lie).address + "/x", 5)
     assert (found.state, found.words) == ("unanswered", "no answer: not whole after 0.3 s")
 
 
@@ -326,7 +326,7 @@ def test_a_server_that_never_ends_its_answer_is_left(
 def test_who_is_asked_leads_to_the_web_alone(
     scheme: str, serve: Callable[[Callable[[Handler], None]], Liar], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_PAUSE", 0.0)
-    found = asking.ask(serve(redirected(scheme)).address + "/x", 5)
+    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    found = mirror_check.ask(serve(redirected(scheme)).address + "/x", 5)
     assert found.state == "unanswered"
     assert "redirect" in found.words or "status 302" in found.words

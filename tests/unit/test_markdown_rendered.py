@@ -16,13 +16,13 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from synthetic import lines, make_records, make_suite, new_writer, write_case
-from worldwise.base.outgoing import Prose, markdown, markdown_heading, markdown_paragraph, visible
+from worldwise.base.output.safe_text import Prose, markdown, markdown_heading, markdown_paragraph, visible
 from worldwise.base.tables import Section, Table
 from worldwise.plan.case import Case
 from worldwise.read.compared import gate
-from worldwise.read.lens import read_run
-from worldwise.report import gated, report
-from worldwise.report.document import markdown_text
+from worldwise.read.run_counts import read_run
+from worldwise.report import comparisons, report
+from worldwise.report.formats.markdown import markdown_text
 
 ACTIVE = (
     *("@everyone", "@org/team", "(@x)", "_@x_", "é@x", "a.@x", "@x@y", "\\@x", "&#64;x", "&commat;x", "@x's", "**@x**"),
@@ -152,6 +152,9 @@ def test_whole_reports_and_comparisons_of_a_strangers_run(runs_dir: Path) -> Non
             failing, state="failed", error=words, start="boot", images=no, digest="", command=(), wall_seconds=0.0
         )
         run = writer.finish("failed")
-    for text in (report.to_markdown(read_run(run)), gated.to_markdown(gate.compare_runs(run, run, gate.Options()))):
+    for text in (
+        report.to_markdown(read_run(run)),
+        comparisons.to_markdown(gate.compare_runs(run, run, gate.Options())),
+    ):
         assert "@everyone" in text
         assert_inert(text)

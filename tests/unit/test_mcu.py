@@ -12,7 +12,7 @@ import model_programs
 import t32_llvm
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.libraries.boards import Core, boards, load_core, table_of
 
 RAM = 0x20000000

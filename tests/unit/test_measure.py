@@ -19,9 +19,9 @@ import command_line
 from command_line import Answer
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise.base import paths
-from worldwise.base.counted import INSTRUCTIONS
+from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
-from worldwise.base.work import CaseEnd
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -31,15 +31,15 @@ from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
-from worldwise.run import reproduction as compare
-from worldwise.run.manifests import CaseManifest
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.measure import Bench, case_digest
-from worldwise.run.merging import merge
 from worldwise.run.options import Beside, Elsewhere, Options, Progress
-from worldwise.run.rundir import Run, list_runs, open_run
-from worldwise.targets.known import EMULATED, Target
+from worldwise.targets.all_targets import EMULATED, Target
 
-cli_session = importlib.import_module("worldwise.cli.session")
+cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
 
 # Three cases on one machine and one on another.
 IDS = (

@@ -11,7 +11,7 @@ import pytest
 import model_programs
 from model_programs import MODEL, TESTS
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 

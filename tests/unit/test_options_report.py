@@ -10,8 +10,8 @@ import pytest
 from worldwise.base.tables import Section
 from worldwise.families.portable.options import Options, effects, options_sections
 from worldwise.libraries.portable import portables
+from worldwise.read.family_fields import Footprint
 from worldwise.read.models import Reading, Row
-from worldwise.read.parts import Footprint
 
 LIBRARY = "mbedtls28"
 SIGN, VERIFY = 4_000_000, 15_000_000

@@ -14,16 +14,17 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.watched.predict import predict
+from worldwise.cli.traces.predict import predict
 from worldwise.families.attestation.images import programs
-from worldwise.libraries import own, own_folder, portable
+from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, boards
-from worldwise.libraries.own import Own
+from worldwise.libraries.own_library import folder_copy, own_libraries
+from worldwise.libraries.own_library.own_libraries import Own
 from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.plan.user_code.own import with_own
-from worldwise.run.own import check_same, entry_of
-from worldwise.run.rundir import Run
+from worldwise.plan.user_code.own_library_cases import with_own
+from worldwise.run.folder.own_entries import check_same, entry_of
+from worldwise.run.folder.rundir import Run
 from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\
@@ -98,12 +99,12 @@ def bring(folder: Path, tmp_path: Path) -> Iterator[Bring]:
     def brought(old: str = "", new: str = "") -> Own:
         assert old in MANIFEST
         (folder / "implementation.toml").write_text(MANIFEST.replace(old, new))
-        own.forget()
-        (only,) = own.bring([folder], tmp_path / "cache")
+        own_libraries.forget()
+        (only,) = own_libraries.bring([folder], tmp_path / "cache")
         return only
 
     yield brought
-    own.forget()
+    own_libraries.forget()
 
 
 def suite() -> Suite:
@@ -142,12 +143,12 @@ def test_hidden_files_are_no_part_of_it(bring: Bring, folder: Path) -> None:
 def test_a_copy_that_the_cache_keeps_is_there_for_as_long_as_a_trace_is_read(bring: Bring, tmp_path: Path) -> None:
     """If this fails, a site's history names no functions of a user's library, or a command goes on with an old one."""
     digest = bring().digest
-    with own.kept({"my-lib": "f" * 64}, tmp_path / "cache"):
+    with own_libraries.kept({"my-lib": "f" * 64}, tmp_path / "cache"):
         # What was brought stays.
         assert "my-lib" in portables()
     assert "my-lib" in portables()
-    own.forget()
-    with pytest.raises(ZeroDivisionError), own.kept({"my-lib": digest}, tmp_path / "cache"):
+    own_libraries.forget()
+    with pytest.raises(ZeroDivisionError), own_libraries.kept({"my-lib": digest}, tmp_path / "cache"):
         assert portables()["my-lib"].folder == tmp_path / "cache" / "own" / f"my-lib-{digest[:12]}"
         raise ZeroDivisionError
     assert "my-lib" not in portables()
@@ -157,11 +158,11 @@ def test_a_copy_that_the_cache_keeps_is_there_for_as_long_as_a_trace_is_read(bri
 def test_what_a_strangers_run_names_is_no_copy(name: str, bring: Bring, tmp_path: Path) -> None:
     """If this fails, a received run makes the tool read a folder of its choice."""
     bring()
-    own.forget()
+    own_libraries.forget()
     outside = tmp_path / "outside" / "x-ffffffffffff"
     outside.mkdir(parents=True)
     (outside / "implementation.toml").write_text(MANIFEST)
-    with own.kept({name: "f" * 64}, tmp_path / "cache"):
+    with own_libraries.kept({name: "f" * 64}, tmp_path / "cache"):
         assert "my-lib" not in portables()
 
 
@@ -266,7 +267,7 @@ def test_what_is_about_to_run_is_said(bring: Bring, folder: Path, monkeypatch: p
     said: list[str] = []
     for user in (0, 4711, folder.stat().st_uid or 4711):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        own.announce([brought], said.append)
+        own_libraries.announce([brought], said.append)
     monkeypatch.undo()
     assert all(str(folder) in line and "no network" in line for line in said)
     assert f"which belongs to user {folder.stat().st_uid}" in said[1]
@@ -283,13 +284,13 @@ def test_the_machine_of_optee_is_a_core(bring: Bring) -> None:
 
 def test_missing_files_are_named(bring: Bring, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError, match="there is no such folder"):
-        own.bring([tmp_path / "gone"], tmp_path / "cache")
+        own_libraries.bring([tmp_path / "gone"], tmp_path / "cache")
     (folder / "adapter.c").unlink()
     with pytest.raises(WorldwiseError, match=r"has no adapter\.c"):
         bring()
     (folder / "implementation.toml").unlink()
     with pytest.raises(WorldwiseError, match=r"has no implementation\.toml$") as caught:
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
     assert "docs/use/own.md describes both files" in caught.value.hint
 
 
@@ -320,7 +321,7 @@ def test_a_folder_that_is_no_library_is_recognised(
     os.mkfifo(folder / "a-fifo")
     (folder / "a-loop").symlink_to("a-loop")
     with pytest.raises(WorldwiseError) as caught:
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
     looks = f"; the folder looks like {kind}" if kind else ""
     assert caught.value.message == f"{folder}: has no implementation.toml{looks}"
     assert "docs/use/own.md describes both files" in caught.value.hint and way_out in caught.value.hint
@@ -331,11 +332,11 @@ def test_what_a_run_measured_is_found_in_the_cache(
 ) -> None:
     """If this fails, `predict RUN` and `explain RUN` ask for a folder that the cache has a copy of."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
-    (brought,) = own.bring([folder])
+    (brought,) = own_libraries.bring([folder])
     entry = entry_of(brought)
-    own.forget()
+    own_libraries.forget()
     run = cast("Run", SimpleNamespace(id="a-run", manifest=SimpleNamespace(own=[entry])))
-    tools = importlib.import_module("worldwise.cli.watched.tools")
+    tools = importlib.import_module("worldwise.cli.traces.plugin_runs")
     for directories in ([], [folder]):
         with click.Context(click.Command("predict")) as context, context.scope():
             tools.with_own(run, directories)
@@ -365,7 +366,7 @@ def test_a_file_in_place_of_a_folder_is_recognised(tmp_path: Path) -> None:
     for begin, kind in ((b"\x7fELF", "is a compiled program"), (b"HSTO", "is a signed TA"), (b"abcd", "is no folder")):
         (tmp_path / "file").write_bytes(begin + b"\0" * 60)
         with pytest.raises(WorldwiseError, match=kind):
-            own.bring([tmp_path / "file"], tmp_path / "cache")
+            own_libraries.bring([tmp_path / "file"], tmp_path / "cache")
 
 
 @pytest.mark.parametrize(
@@ -387,7 +388,7 @@ def test_what_is_no_file_of_the_folder_is_refused(
 
 
 def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_folder, "_MOST_FILES", 2)
+    monkeypatch.setattr(folder_copy, "_MOST_FILES", 2)
     with pytest.raises(WorldwiseError, match="has more than 2 files"):
         bring()
     assert folder.exists()
@@ -396,7 +397,7 @@ def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkey
 def test_two_folders_of_one_name_are_refused(bring: Bring, folder: Path, tmp_path: Path) -> None:
     bring()
     with pytest.raises(WorldwiseError, match="the name 'my-lib' is another folder's"):
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
 
 
 def test_a_suite_asks_it_what_it_asks_of_others(bring: Bring) -> None:
@@ -483,19 +484,19 @@ def portable_board() -> Board:
 def test_a_failed_build_names_the_users_file(bring: Bring, folder: Path) -> None:
     bring()
     log = "== something\nin /in/own/adapter.c\nworldwise: /in/own/adapter.c:3: expected ';'"
-    with pytest.raises(WorldwiseError) as caught, own.told("my-lib"):
+    with pytest.raises(WorldwiseError) as caught, own_libraries.told("my-lib"):
         raise WorldwiseError("bash in the lab failed with status 1", "the whole output is in some.log", log)
     assert caught.value.message == f"my-lib: {folder}/adapter.c:3: expected ';'"
     assert caught.value.details == f"in {folder}/adapter.c"
     assert "some.log" in caught.value.hint
-    with pytest.raises(WorldwiseError, match="bash in the lab"), own.told("micro-ecc"):
+    with pytest.raises(WorldwiseError, match="bash in the lab"), own_libraries.told("micro-ecc"):
         raise WorldwiseError("bash in the lab failed with status 1", "", log)
 
 
 def test_a_library_that_was_not_brought_is_said_to_be_missing(bring: Bring) -> None:
     brought = bring()
     assert portable.find("my-lib") == brought.implementation
-    own.forget()
+    own_libraries.forget()
     with pytest.raises(WorldwiseError, match="'my-lib' is not here") as caught:
         portable.find("my-lib")
     assert "--implementation DIR" in caught.value.hint
@@ -503,19 +504,19 @@ def test_a_library_that_was_not_brought_is_said_to_be_missing(bring: Bring) -> N
 
 def test_a_folder_that_is_refused_leaves_nothing_of_those_before_it(folder: Path, tmp_path: Path) -> None:
     """If this fails, what a suite accepts depends on a call that failed before."""
-    own.forget()
+    own_libraries.forget()
     (folder / "implementation.toml").write_text(MANIFEST)
     before = {*portables()}
     with pytest.raises(WorldwiseError):
-        own.bring([folder, tmp_path / "gone"], tmp_path / "cache")
+        own_libraries.bring([folder, tmp_path / "gone"], tmp_path / "cache")
     assert {*portables()} == before
     # So is the same folder twice; alone it may be brought again.
     with pytest.raises(WorldwiseError, match="is another folder's"):
-        own.bring([folder, folder], tmp_path / "cache")
+        own_libraries.bring([folder, folder], tmp_path / "cache")
     assert {*portables()} == before
-    (only,) = own.bring([folder], tmp_path / "cache")
+    (only,) = own_libraries.bring([folder], tmp_path / "cache")
     assert {*portables()} == before | {only.name}
-    own.forget()
+    own_libraries.forget()
     assert {*portables()} == before
 
 
@@ -524,19 +525,19 @@ def test_a_command_forgets_what_it_brought(
     command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, what a suite accepts depends on the command before."""
-    own.forget()
+    own_libraries.forget()
     (folder / "implementation.toml").write_text(MANIFEST)
     before = {*portables()}
     seen: list[set[str]] = []
-    bring = own.bring
+    bring = own_libraries.bring
 
     def stop(directories: Iterable[Path]) -> NoReturn:
         bring(directories, tmp_path / "cache")
         seen.append({*portables()} - before)
         raise WorldwiseError("enough")
 
-    monkeypatch.setattr(own, "bring", stop)
-    monkeypatch.setattr(importlib.import_module("worldwise.cli.watched.explain"), "open_run", lambda *_: None)
+    monkeypatch.setattr(own_libraries, "bring", stop)
+    monkeypatch.setattr(importlib.import_module("worldwise.cli.traces.explain"), "open_run", lambda *_: None)
     words = {"run": ["run"], "explain": ["explain", "latest"]}[command]
     CliRunner().invoke(cli, [*words, "--implementation", str(folder)])
     assert [len(one) for one in seen] == [1]

@@ -14,7 +14,7 @@ import own_codes
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.user_code.memory import _way, short, stack_words
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
@@ -23,18 +23,18 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
 from worldwise.libraries.user_code import build_systems
-from worldwise.machine.symbols.mangled import demangler, plain
-from worldwise.machine.symbols.said import initramfs_files
+from worldwise.machine.symbols.mangled_names import demangler, plain
+from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import application, elf_of
-from worldwise.run.code.counting import _mapped, calls_of, printed_end, require_good
 from worldwise.run.code.firmware import once_words
-from worldwise.run.code.lives import Life
-from worldwise.run.code.naming import functions_of, inlined_words, is_asked, matches, nearest
+from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package
 from worldwise.run.code.prepare import case_names
+from worldwise.run.code.process_lives import Life
+from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
 
 MANIFEST = {
     "format": 1,

@@ -16,12 +16,12 @@ import pytest
 from board_reading import BOARDS, add_library, board_reading, board_row
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.portable.panels import compact, pareto_front
+from worldwise.read.family_fields import Footprint
 from worldwise.read.models import Reading
-from worldwise.read.parts import Footprint
 from worldwise.report.drawing import vega
 from worldwise.report.drawing.charts import plots, to_file
 from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Kind, one_plot
-from worldwise.report.drawing.looks import STYLES, outline, styles
+from worldwise.report.drawing.library_colours import STYLES, outline, styles
 from worldwise.report.drawing.vega import Chart
 
 

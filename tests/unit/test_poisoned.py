@@ -17,10 +17,10 @@ from rich.console import Console
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.lab.build_root import Making
 from worldwise.lab.debian import mirrors
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.debian.store import Store
-from worldwise.lab.making import Making
 
 MODULES = (
     *("contextlib", "venv", "ensurepip", "pip", "site", "sitecustomize", "usercustomize", "encodings", "runpy", "os"),

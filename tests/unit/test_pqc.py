@@ -32,8 +32,8 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import load_suite
 from worldwise.read.contests import LEAST_CALLS, percentile
+from worldwise.read.family_fields import TaSize
 from worldwise.read.models import Row
-from worldwise.read.parts import TaSize
 from worldwise.records.messages import message
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_line

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.draws import other_draws, require_draws
-from worldwise.cli.watched.predict import predict
+from worldwise.cli.traces.other_draws import other_draws, require_draws
+from worldwise.cli.traces.predict import predict
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core
@@ -32,12 +32,12 @@ from worldwise.predict.flat import flat_case
 from worldwise.predict.shares import shares
 from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
 from worldwise.records.flat import FlatRegion, read_regions
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
-from worldwise.report.predicted import Line, draws_section
+from worldwise.report.predictions import Line, draws_section
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)

@@ -20,19 +20,19 @@ from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.predict.bounds import estimate
 from worldwise.predict.errors import ErrorLines
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
+from worldwise.read.run_counts import read_run
+from worldwise.records.model_predictions import Events, Predicted, PredictedCase, PredictedSample
 from worldwise.records.trace_cycles import Stratum
-from worldwise.report import foretold
-from worldwise.report import predicted as reports
+from worldwise.report import predict_screen
+from worldwise.report import predictions as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.formats import predicted_data
+from worldwise.report.formats.terminal import print_sections
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
-from worldwise.report.terminal import print_sections
-from worldwise.run.predictions import load, store
-from worldwise.run.rundir import Run
+from worldwise.run.folder.predictions import load, store
+from worldwise.run.folder.rundir import Run
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"
@@ -315,7 +315,7 @@ def shown(lines: list[reports.Line], budget: str = "") -> str:
     stream = io.StringIO()
     limit = parse_budget(budget) if budget else None
     lines = [replace(line, clock=limit.clock) for line in lines] if limit else lines
-    found = foretold.screen(lines, limit, lambda line: line.estimate.sample.place == "client")
+    found = predict_screen.screen(lines, limit, lambda line: line.estimate.sample.place == "client")
     print_sections(found, Console(file=stream, width=140))
     return stream.getvalue()
 
@@ -408,7 +408,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         raise AssertionError("the lab was asked for")
 
     def call(*arguments: str | Path) -> tuple[int, str]:
-        for module in ("worldwise.cli.watched.tools", "worldwise.cli.session"):
+        for module in ("worldwise.cli.traces.plugin_runs", "worldwise.cli.run_command.measurement"):
             monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
         answer = command_line.call(monkeypatch, capsys, *arguments)
         return answer.status, answer.told

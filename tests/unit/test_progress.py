@@ -8,9 +8,9 @@ import time
 import pytest
 from rich.console import Console
 
-from worldwise.base import outgoing
-from worldwise.base.work import FAILED, REUSED, Begun, CaseEnd, Done
-from worldwise.cli import progress
+from worldwise.base.output import safe_text
+from worldwise.base.progress_notes import FAILED, REUSED, Begun, CaseEnd, Done
+from worldwise.cli.common import progress
 from worldwise.plan.case import Case
 
 
@@ -27,7 +27,7 @@ def case(number: int) -> Case:
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What is printed to standard error, which is no terminal."""
     text = io.StringIO()
-    monkeypatch.setattr(outgoing, "console", lambda **_: console(text, False))
+    monkeypatch.setattr(safe_text, "console", lambda **_: console(text, False))
     return text
 
 
@@ -126,7 +126,7 @@ def test_the_live_line_says_what_goes_on_and_what_was_found() -> None:
 def test_a_build_shows_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, `keycache demo` builds for minutes as if it hung."""
     text = io.StringIO()
-    monkeypatch.setattr(outgoing, "console", lambda **_: console(text, True))
+    monkeypatch.setattr(safe_text, "console", lambda **_: console(text, True))
     steps = progress.Steps()
     steps.note(Begun("it is being made", "build", "optee-x"))
     assert steps._live is not None

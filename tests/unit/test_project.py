@@ -11,14 +11,14 @@ from test_cli import Call, call
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import parse
+from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.user_code.project import Project, json_schema, load_project
 from worldwise.run.code import project as making
 from worldwise.run.code.limits import verdicts
-from worldwise.run.code.looking import look, text_of
+from worldwise.run.code.measurable_files import look, text_of
 
 __all__ = ["call"]
 
@@ -225,7 +225,7 @@ def test_init_tells_programs_from_firmware(tmp_path: Path, monkeypatch: pytest.M
     for name in (*answers, "lib.so.1", "x.o"):
         (tmp_path / name).write_bytes(b"\x7fELF")
     (tmp_path / "link").symlink_to(tmp_path / "tool")
-    monkeypatch.setattr("worldwise.run.code.looking.ask", lambda _content, *_questions, what: answers[what])
+    monkeypatch.setattr("worldwise.run.code.measurable_files.ask", lambda _content, *_questions, what: answers[what])
     found, _ = look(tmp_path)
     assert {one.name: list(one.lines)[:2] for one in found} == {
         "app": ['firmware = "app.elf"', 'machine = "olimex-stm32-h405"'],

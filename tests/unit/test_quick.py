@@ -12,20 +12,20 @@ import pytest
 
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli import session as cli_session
-from worldwise.cli.progress import Display, Notes
-from worldwise.cli.session import TimesAhead
-from worldwise.cli.watched import first
-from worldwise.cli.watched import quick as quick_module
-from worldwise.cli.watched.quick import Predicted, quick
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.common.progress import Display, Notes
+from worldwise.cli.run_command import measurement as cli_session
+from worldwise.cli.run_command.measurement import TimesAhead
+from worldwise.cli.traces import first_screen
+from worldwise.cli.traces import quick_predictions as quick_module
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.quick_predictions import Predicted, quick
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.records.check import check_records
+from worldwise.records.model_predictions import Events, PredictedCase, PredictedSample
 from worldwise.records.parse import read_records
-from worldwise.records.predicted import Events, PredictedCase, PredictedSample
-from worldwise.run.modelled import ModelStore
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.model_cache import ModelStore
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 OTHER = parse_case("optee/mbedtls-O2/attestdiv", 4, 2)
@@ -166,17 +166,17 @@ class Heard(Notes):
 def test_the_screen_says_nothing_of_what_was_predicted_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a run waits at its end for predictions that it made beside its last cases."""
     session = FakeSession(lambda case: said(run, parse_case(case.id, 4, 2)))
-    monkeypatch.setattr(first, "Session", lambda *_, **__: session)
+    monkeypatch.setattr(first_screen, "Session", lambda *_, **__: session)
     reading = read_run(run)
     rows = [row for row in reading.rows if row.place == "client"]
-    monkeypatch.setattr(first, "leading", lambda _: [row for row in rows if row.case == CASE.id])
+    monkeypatch.setattr(first_screen, "leading", lambda _: [row for row in rows if row.case == CASE.id])
     notes, stops = Heard(), list[Callable[[], None]]()
-    done = first.predict_ahead(run, reading, notes, stops.append)
+    done = first_screen.predict_ahead(run, reading, notes, stops.append)
     assert (done, len(notes.heard), len(stops)) == (frozenset({CASE.id}), 1, 1)
-    assert first.first_times(run, reading, notes, done)
+    assert first_screen.first_times(run, reading, notes, done)
     assert len(notes.heard) == 1
-    monkeypatch.setattr(first, "leading", lambda _: rows)
-    assert first.first_times(run, reading, notes, done)
+    monkeypatch.setattr(first_screen, "leading", lambda _: rows)
+    assert first_screen.first_times(run, reading, notes, done)
     others = len([row for row in rows if row.case == OTHER.id])
     assert notes.heard[1:] == [f"predicting {others} rows on a {CORE}"]
 
@@ -192,7 +192,7 @@ def test_what_predicts_ahead_ends_with_the_run(run: Run, monkeypatch: pytest.Mon
         raise WorldwiseError("stopped")
 
     monkeypatch.setattr(cli_session, "leading", lambda _: ["a row"])
-    monkeypatch.setattr(first, "predict_ahead", predict)
+    monkeypatch.setattr(first_screen, "predict_ahead", predict)
     ahead = TimesAhead(None, cast(Display, None))
     ahead.begin(run)
     assert (ended, ahead.done) == (["one", "two"], frozenset())

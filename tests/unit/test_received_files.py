@@ -15,11 +15,12 @@ import pytest
 from received import little_memory, sparse
 from traces import TraceBuilder
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.base.toml_lines import TomlLines
+from worldwise.base.toml.key_lines import TomlLines
 from worldwise.lab import image
 from worldwise.lab.image import Recipe
-from worldwise.libraries import own, own_folder, portable
+from worldwise.libraries import portable
 from worldwise.libraries.crates import crate_recipe
+from worldwise.libraries.own_library import folder_copy, own_libraries
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import Published
 from worldwise.records import trace
@@ -181,7 +182,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     (path / "adapter.c").write_text("int one;\n")
     (path / "lib" / "lib.c").write_text("int two;\n")
     yield path
-    own.forget()
+    own_libraries.forget()
 
 
 LONG = "x" * 5000
@@ -231,21 +232,21 @@ def test_a_name_that_becomes_a_path_is_refused(what: str, folder: Path, tmp_path
     assert old in MANIFEST
     (folder / "implementation.toml").write_text(MANIFEST.replace(old, new))
     with pytest.raises(WorldwiseError, match=says) as caught:
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
     assert len(caught.value.message) < 4000
     assert caught.value.message.isprintable()
 
 
 def test_the_library_itself_is_good(folder: Path, tmp_path: Path) -> None:
     """If this fails, the strange ones are refused for another reason."""
-    assert own.bring([folder], tmp_path / "cache")[0].name == "my-lib"
+    assert own_libraries.bring([folder], tmp_path / "cache")[0].name == "my-lib"
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "1.2.3-alpha.1", "1.0.0+build.5", "10.20.30-rc-1.2+x"])
 def test_versions_of_crates(version: str, folder: Path, tmp_path: Path) -> None:
     """If this fails, a crate cannot be pinned."""
     (folder / "implementation.toml").write_text(MANIFEST.replace("1.2.3", version))
-    assert own.bring([folder], tmp_path / "cache")
+    assert own_libraries.bring([folder], tmp_path / "cache")
 
 
 def test_no_image_has_a_name_that_leads_out() -> None:
@@ -272,7 +273,7 @@ def test_a_strange_folder_is_refused(make: Callable[[Path], None], says: str, fo
     """If this fails, a library fills the memory or hangs the tool."""
     make(folder)
     with pytest.raises(WorldwiseError, match=says):
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
     assert not list((tmp_path / "cache" / "own").glob("*"))
 
 
@@ -282,7 +283,7 @@ def test_a_socket_in_a_library_is_refused(folder: Path, tmp_path: Path, monkeypa
     with socket.socket(socket.AF_UNIX) as one:
         one.bind("socket")
     with pytest.raises(WorldwiseError, match="socket: is not a file"):
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
 
 
 def test_a_link_that_changes_while_a_folder_is_copied(
@@ -290,16 +291,16 @@ def test_a_link_that_changes_while_a_folder_is_copied(
 ) -> None:
     """If this fails, a file of the user's is in the copy that foreign code reads."""
     (tmp_path / "precious").write_text("secret")
-    listed = list(own_folder.files_of(folder))
+    listed = list(folder_copy.files_of(folder))
 
     def swapped(directory: Path, _: Collection[str]) -> Iterator[tuple[Path, Path]]:
         (directory / "lib" / "lib.c").unlink()
         (directory / "lib" / "lib.c").symlink_to(tmp_path / "precious")
         yield from listed
 
-    monkeypatch.setattr(own_folder, "files_of", swapped)
+    monkeypatch.setattr(folder_copy, "files_of", swapped)
     with pytest.raises(WorldwiseError, match=r"lib\.c: cannot be read: it is a link"):
-        own.bring([folder], tmp_path / "cache")
+        own_libraries.bring([folder], tmp_path / "cache")
 
 
 # --- traces ---

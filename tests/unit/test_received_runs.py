@@ -18,14 +18,14 @@ from worldwise import cli
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.compared.gate import Options
 from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
-from worldwise.run import rundir
-from worldwise.run.reproduction import compare_runs
-from worldwise.run.rundir import Run, list_runs, open_run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder import rundir
+from worldwise.run.folder.reproduction import compare_runs
+from worldwise.run.folder.rundir import Run, list_runs, open_run
+from worldwise.run.folder.writer import RunWriter
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)
@@ -231,7 +231,11 @@ def test_records_that_are_a_link_print_nothing(runs_dir: Path, victim: Path) -> 
     """If this fails, an error prints the first line of any file."""
     run = write_run(runs_dir, [A])
     replace(run.records_path(A.id), lambda path: path.symlink_to(victim / "precious"))
-    for read in (lambda: lens.read_run(run), lambda: read_records(run.records_path(A.id)), lambda: run.case_file(A.id)):
+    for read in (
+        lambda: run_counts.read_run(run),
+        lambda: read_records(run.records_path(A.id)),
+        lambda: run.case_file(A.id),
+    ):
         with pytest.raises(WorldwiseError, match=r"records\.jsonl: cannot be read: it is a link") as caught:
             read()
         assert SECRET not in f"{caught.value.message}{caught.value.details}"
@@ -480,7 +484,7 @@ def lower_all_counts(run: Run) -> None:
 
 
 READERS: dict[str, Callable[[Run, Run], object]] = {
-    "report": lambda run, _: lens.read_run(run),
+    "report": lambda run, _: run_counts.read_run(run),
     "compare": lambda run, other: gate_runs(other, run, Options()),
     "verify": lambda run, other: compare_runs(other, run),
     "explain": lambda run, _: run.case_file(A.id),
@@ -530,5 +534,5 @@ def test_a_run_of_before_is_read(runs_dir: Path) -> None:
     del fields["files"]
     path.write_text(json.dumps(fields))
     again = open_run(run.path, runs_dir)
-    assert len(lens.read_run(again).rows) == 1
+    assert len(run_counts.read_run(again).rows) == 1
     again.check_case(A.id)

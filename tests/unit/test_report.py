@@ -13,12 +13,12 @@ from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.read.run_counts import read_run
+from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
-from worldwise.report.terminal import print_section
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 
 @pytest.fixture(scope="module")

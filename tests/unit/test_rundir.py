@@ -12,8 +12,8 @@ from synthetic import lines, make_records, make_suite, new_writer, write_case, w
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.run.rundir import list_runs, open_run
-from worldwise.run.writer import RunWriter
+from worldwise.run.folder.rundir import list_runs, open_run
+from worldwise.run.folder.writer import RunWriter
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)

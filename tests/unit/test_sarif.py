@@ -11,16 +11,16 @@ import pytest
 from test_baseline import CASE, OTHER, make
 from test_cli import Call, call
 
-from worldwise.cli.watched import marking
-from worldwise.cli.watched.marking import Marks, of_limits
-from worldwise.explain.annotated import begins
-from worldwise.machine.symbols.inlined import Inlines
+from worldwise.cli.traces import source_marks
+from worldwise.cli.traces.source_marks import Marks, of_limits
+from worldwise.explain.annotated_source import begins
+from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.report.formats.sarif import BASELINE, LIMIT, Finding, Mark, to_sarif
 from worldwise.run.code.limits import Verdict
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]
 
@@ -278,7 +278,7 @@ def test_a_limit_is_marked_at_its_function_else_where_it_is_said(
     code: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"own/bench/crc32": Mark("code/src/crc.c", 4)}
-    monkeypatch.setattr(marking.Marks, "_function", lambda _, case: known.get(case))
+    monkeypatch.setattr(source_marks.Marks, "_function", lambda _, case: known.get(case))
     marks = Marks(open_run(make(runs_dir, 0), runs_dir), code)
     over = [
         Verdict("own/bench/crc32", "worst call", "11 instructions", "9", f"{code}/worldwise.toml:5", False),

@@ -21,10 +21,10 @@ from worldwise.families.portable.boards import board_time
 from worldwise.read import contests
 from worldwise.read.contests import Match
 from worldwise.read.models import Reading, Row
-from worldwise.report import tasks, verdicts
 from worldwise.report.drawing import counts
 from worldwise.report.page import content
 from worldwise.report.report import to_json
+from worldwise.report.sections import tasks, verdicts
 
 Patch = pytest.MonkeyPatch
 

@@ -14,15 +14,15 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain import dependence as judged
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE
+from worldwise.machine.elf_files.variables import Variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
-from worldwise.machine.variables import Variable
 from worldwise.plan.case import parse_case
-from worldwise.records.varied import Compared, Parting, Pass, read_compared
+from worldwise.records.secrets_report import Compared, Parting, Pass, read_compared
 from worldwise.report.explaining import dependence as shown
-from worldwise.run import steering
-from worldwise.run.steering import Choice
-from worldwise.run.varied import Varied, choices, require_variable
+from worldwise.run import input_injection
+from worldwise.run.input_injection import Choice
+from worldwise.run.varied_secrets import Varied, choices, require_variable
 
 # main is 0x100-0x200, and calls what is at 0x300 and 0x400.
 FUNCTIONS = "f 100 200\nf 300 400\nf 400 500\n"
@@ -259,10 +259,10 @@ class Debugger:
 def test_a_tas_key_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped in the TA's own code, above its addresses; the message that the client has verified is the call's too."""
     entries = {"engine_sign": (0x100, b"sign"), "engine_verify": (0x200, b"sign")}
-    monkeypatch.setattr(steering, "entry_of", lambda _, name: entries[name])
-    monkeypatch.setattr(steering, "static_variable", lambda *_: None)
+    monkeypatch.setattr(input_injection, "entry_of", lambda _, name: entries[name])
+    monkeypatch.setattr(input_injection, "static_variable", lambda *_: None)
     machine = SimpleNamespace(symbols={"bl31": Path("a"), "uuid": Path("ta")})
-    where = steering.InTa(cast(Machine, machine))
+    where = input_injection.InTa(cast(Machine, machine))
     where.found(0x40000100)
     call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"")
     debugger = Debugger(b"sign")
@@ -274,11 +274,11 @@ def test_a_tas_key_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_keys_made_before_the_first_calls_are_no_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
     """The generator's state counts from the second call that is compared on: what was drawn before made a key."""
-    monkeypatch.setattr(steering, "entry_of", lambda *_: (0x40000200, b"sign"))
-    monkeypatch.setattr(steering, "static_variable", lambda *_: Variable(0x40000200, 4))
+    monkeypatch.setattr(input_injection, "entry_of", lambda *_: (0x40000200, b"sign"))
+    monkeypatch.setattr(input_injection, "static_variable", lambda *_: Variable(0x40000200, 4))
     call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"seed")
     for calls, drawn in ((2, False), (3, True)):
-        where = steering.InTa(cast(Machine, SimpleNamespace(symbols={"uuid": Path("ta")})))
+        where = input_injection.InTa(cast(Machine, SimpleNamespace(symbols={"uuid": Path("ta")})))
         # It reads something else than was written.
         where.run(cast(GdbStub, Debugger(b"sign")), [call] * calls)
         assert where.drawn == drawn

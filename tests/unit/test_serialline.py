@@ -20,10 +20,10 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
-from worldwise.machine import gdbboard, gdbserver, serialline
-from worldwise.machine.gdbboard import GdbBoard
+from worldwise.machine.board import gdbboard, gdbserver, serialline
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.serialline import Frames, SerialAddress, SerialLine, parse_serial
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.serialline import Frames, SerialAddress, SerialLine, parse_serial
 from worldwise.plan.case import parse_case
 from worldwise.run import measure
 from worldwise.run.measurers import remote_of

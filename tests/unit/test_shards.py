@@ -20,12 +20,12 @@ from worldwise.plan.catalogue import operations_of, target_names
 from worldwise.plan.costs import build_cost, cost_table, costs_of
 from worldwise.plan.shards import Shard, parse_shard, split
 from worldwise.plan.suite import load_suite
-from worldwise.read import lens
-from worldwise.records.predicted import Predicted
-from worldwise.run import predictions
-from worldwise.run.manifests import ShardEntry
-from worldwise.run.merging import merge
-from worldwise.run.rundir import Run, open_run
+from worldwise.read import run_counts
+from worldwise.records.model_predictions import Predicted
+from worldwise.run.folder import predictions
+from worldwise.run.folder.manifests import ShardEntry
+from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.rundir import Run, open_run
 
 # --- the split ---
 
@@ -204,7 +204,7 @@ def test_a_merged_run_is_the_whole_run(runs_dir: Path, tmp_path: Path) -> None:
     # When, where and in what order it is merged changes no byte.
     again, _ = merge([two, three, one], tmp_path / "elsewhere")
     assert tree(again.path) == b
-    assert lens.read_run(merged, None).rows == lens.read_run(alone, None).rows
+    assert run_counts.read_run(merged, None).rows == run_counts.read_run(alone, None).rows
 
 
 def test_a_lost_shard_is_named_with_its_command(runs_dir: Path) -> None:
@@ -337,7 +337,7 @@ def test_failed_cases_stay_failed(runs_dir: Path) -> None:
         two = writer.finish("failed")
     merged, _ = merge([one, two, three], runs_dir)
     assert merged.state == "failed"
-    assert [failed.case for failed in lens.read_run(merged, None).failed] == [CASES[1].id]
+    assert [failed.case for failed in run_counts.read_run(merged, None).failed] == [CASES[1].id]
     # A later run of the shard in which nothing failed is taken instead.
     better = shard(runs_dir, 2, second=30)
     whole, _ = merge([one, two, three, better], runs_dir)
@@ -347,9 +347,9 @@ def test_failed_cases_stay_failed(runs_dir: Path) -> None:
 def test_a_budget_judges_the_merged_run(runs_dir: Path) -> None:
     """A shard without a judged case says nothing of the budget; the merged run judges all."""
     runs = shards(runs_dir)
-    judged = [lens.read_run(run, None).budget for run in runs]
+    judged = [run_counts.read_run(run, None).budget for run in runs]
     assert [budget is not None for budget in judged] == [False, True, False]
-    whole = lens.read_run(merge(runs, runs_dir)[0], None).budget
+    whole = run_counts.read_run(merge(runs, runs_dir)[0], None).budget
     assert whole is not None
     assert whole.judged == judged[1].judged if judged[1] else False
 

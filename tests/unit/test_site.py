@@ -17,9 +17,9 @@ from worldwise import cli
 from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.page.history import Measured, figures, sections
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 CASE = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))
 REVISIONS = ("1111111111", "2222222222", "3333333333", "4444444444", "5555555555")

@@ -12,19 +12,7 @@ MOST_LINES = 500
 MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
-FULL = {
-    "base": 20,
-    "cli": 26,
-    "families/keycache": 17,
-    "lab": 17,
-    "libraries": 16,
-    "machine": 23,
-    "plan": 17,
-    "read": 18,
-    "report": 25,
-    "run": 23,
-    "validation": 19,
-}
+FULL: dict[str, int] = {}
 
 
 def too_much(found: dict[str, int], most: int, known: dict[str, int], what: str) -> list[str]:

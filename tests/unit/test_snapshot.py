@@ -11,7 +11,7 @@ import pytest
 
 from worldwise.base import files
 from worldwise.base.files import file_sha256
-from worldwise.lab import recent
+from worldwise.lab import recent_hashes
 from worldwise.machine import snapshot
 
 DIGEST = "5" * 64
@@ -34,7 +34,7 @@ def test_a_state_is_hashed_once_by_a_process(saved: Path, monkeypatch: pytest.Mo
         return sha256(path, most, within)
 
     monkeypatch.setattr(files, "sha256", counted)
-    monkeypatch.setattr(recent, "_SETTLED", -1)
+    monkeypatch.setattr(recent_hashes, "_SETTLED", -1)
     assert [snapshot._problem(saved, DIGEST) for _ in range(3)] == [""] * 3
     assert seen == [saved / "state"]
 

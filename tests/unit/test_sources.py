@@ -26,13 +26,13 @@ from worldwise.lab.debian import snapshots, web
 from worldwise.lab.debian.artefact import KIND
 from worldwise.lab.debian.lock import Lock, Wanted, load_lock, wanted_package
 from worldwise.lab.debian.mirrors import APT_HELPER
-from worldwise.lab.debian.second import SOURCES_VARIABLE
+from worldwise.lab.debian.second_sources import SOURCES_VARIABLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE, addresses, parse_settings, template
 from worldwise.lab.debian.sources import FROM_VARIABLE
 from worldwise.lab.debian.store import Store
 from worldwise.lab.image import Crate
 from worldwise.lab.roots import RECIPE, ROOTS, Root
-from worldwise.lab.yanked import said_by_index, said_by_pip, yanked_crates
+from worldwise.lab.yank_check import said_by_index, said_by_pip, yanked_crates
 
 TIME = "20261120T211544Z"
 CONTENT = b"what was locked " * 1000

@@ -18,20 +18,20 @@ from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.machine import ssh, sshhost
+from worldwise.machine.linux_host import ssh, sshhost
+from worldwise.machine.linux_host.ssh import SshAddress, parse_ssh
+from worldwise.machine.linux_host.sshhost import SshHost, chosen_processor, core_name, require_static
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.ssh import SshAddress, parse_ssh
-from worldwise.machine.sshhost import SshHost, chosen_processor, core_name, require_static
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.answer import measured_lines
 from worldwise.report.report import sections, to_csv, to_json
 from worldwise.run import measure
-from worldwise.run.manifests import EMULATED_FILE
+from worldwise.run.folder.manifests import EMULATED_FILE
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run, open_run
 
 TARGET = "linux-armv8"
 WORDS = ("-", "keygen", "0", "2", "curve=secp256r1")

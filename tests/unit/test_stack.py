@@ -16,7 +16,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.user_code.stack import require_part
 from worldwise.lab.image import Recipe
 from worldwise.lab.sandbox.limits import Limits
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, require_known, require_settings, require_words
 from worldwise.libraries.stacks.stack import BroughtStack
@@ -24,13 +24,13 @@ from worldwise.machine.diagnosis import judge
 from worldwise.machine.machine import RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.snapshot import Snapshots
 from worldwise.plan.case import Case
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Setting
 from worldwise.read.compared.stacks import changed_settings
-from worldwise.report import gated
+from worldwise.report import comparisons
 from worldwise.report.answer import measured_lines
-from worldwise.run.own import entry_of, libraries_of
+from worldwise.run.folder.own_entries import entry_of, libraries_of
 from worldwise.targets import optee_images
 from worldwise.targets.architecture import QUIET
 from worldwise.targets.guest import kernel, kernel_net
@@ -286,10 +286,10 @@ def test_a_failed_build_is_told_in_words_of_the_stack(tmp_path: Path) -> None:
         (log, "core/a.c:3:1: error: expected ';'"),
         ("== x\nworldwise: the patch a.patch does not apply\n", "the patch a.patch does not apply"),
     ):
-        with stack.used(made), pytest.raises(WorldwiseError) as refused, own.told("mbedtls-nist"):
+        with stack.used(made), pytest.raises(WorldwiseError) as refused, own_libraries.told("mbedtls-nist"):
             raise WorldwiseError("the build of optee failed", "see the log", details)
         assert refused.value.message == f"{made.origin}: {words}"
-    with pytest.raises(WorldwiseError, match="the build of optee failed"), own.told("mbedtls-nist"):
+    with pytest.raises(WorldwiseError, match="the build of optee failed"), own_libraries.told("mbedtls-nist"):
         raise WorldwiseError("the build of optee failed", "see the log", log)
 
 
@@ -302,7 +302,7 @@ def test_an_old_release_is_named_where_a_build_fails(header: str, old: bool, tmp
     with (
         stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')),
         pytest.raises(WorldwiseError) as refused,
-        own.told("mbedtls-nist"),
+        own_libraries.told("mbedtls-nist"),
     ):
         raise WorldwiseError("the build of programs failed", "see the log", "ta.c:1:1: error: wrong type\n")
     assert ("older than 3.21" in refused.value.hint) == old
@@ -319,8 +319,8 @@ def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> N
     new = run_of(runs, 2, records, images={"optee-mbedtls-nist-O2": "b" * 64}, own=[entry_of(made)])
     assert libraries_of(new) == []
     said = "The stack is not the lab's: OP-TEE CFG_TEE_CORE_DEBUG=n."
-    assert said in measured_lines(lens.read_run(new))
-    assert not any("stack" in line for line in measured_lines(lens.read_run(old)))
+    assert said in measured_lines(run_counts.read_run(new))
+    assert not any("stack" in line for line in measured_lines(run_counts.read_run(old)))
     with pytest.raises(WorldwiseError, match="stack: the lab's / OP-TEE CFG_TEE_CORE_DEBUG=n") as refused:
         gate.compare_runs(old, new, gate.Options())
     assert "--allow stack" in refused.value.hint
@@ -356,19 +356,21 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     records: dict[Case, RecordList] = {TEE: make_records(TEE)}
     run = run_of(tmp_path / "runs", 1, records)
     plain = gate.compare_runs(run, run, gate.Options())
-    assert "settings" not in json.loads(gated.to_json(plain))
-    assert not any(section.title.startswith("Settings") for section in gated.sections(plain))
+    assert "settings" not in json.loads(comparisons.to_json(plain))
+    assert not any(section.title.startswith("Settings") for section in comparisons.sections(plain))
     settings = tuple(Setting(image="optee-x", setting=f"CFG_{number}", a="y", b="n") for number in range(8))
     changed = plain.model_copy(update={"settings": settings})
-    (section,) = (each for each in gated.sections(changed, True) if each.title == "Settings of OP-TEE that differ")
+    (section,) = (
+        each for each in comparisons.sections(changed, True) if each.title == "Settings of OP-TEE that differ"
+    )
     assert section.table
     assert section.table.headers == ["setting", "A", "B"]
     assert section.table.rows == [[one.setting, "y", "n"] for one in settings]
-    (section,) = (each for each in gated.brief_sections(changed) if each.title.startswith("Settings"))
+    (section,) = (each for each in comparisons.brief_sections(changed) if each.title.startswith("Settings"))
     assert section.table
     assert len(section.table.rows) == 6
     assert section.notes == ["2 more settings differ (`--full` lists them)."]
-    assert json.loads(gated.to_json(changed))["settings"][0] == {
+    assert json.loads(comparisons.to_json(changed))["settings"][0] == {
         "image": "optee-x",
         "setting": "CFG_0",
         "a": "y",
@@ -376,7 +378,9 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     }
     two = (*settings, settings[0].model_copy(update={"image": "optee-y"}))
     (section,) = (
-        each for each in gated.sections(plain.model_copy(update={"settings": two})) if each.title.startswith("Settings")
+        each
+        for each in comparisons.sections(plain.model_copy(update={"settings": two}))
+        if each.title.startswith("Settings")
     )
     assert section.table
     assert section.table.headers == ["OP-TEE", "setting", "A", "B"]
@@ -419,14 +423,14 @@ def test_a_stack_that_is_gone_is_not_replaced_by_the_labs(tmp_path: Path) -> Non
     """If this fails, a run's instructions are explained by those of another OP-TEE."""
     with (
         pytest.raises(WorldwiseError, match="no longer has the stack abcdef"),
-        own.kept({"stack": "abcdef" * 10}, tmp_path),
+        own_libraries.kept({"stack": "abcdef" * 10}, tmp_path),
     ):
         pass
     made = brought(tmp_path, DEBUG)
     with stack.used(made):
-        with own.kept({"stack": made.digest}, tmp_path):
+        with own_libraries.kept({"stack": made.digest}, tmp_path):
             assert stack.current() == made
-        with own.kept({}, tmp_path):
+        with own_libraries.kept({}, tmp_path):
             assert stack.current() is None
         assert stack.current() == made
 

@@ -9,8 +9,8 @@ import pytest
 
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.provenance import commit_of, short
-from worldwise.run.manifests import OwnEntry
-from worldwise.run.own import entry_of
+from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.own_entries import entry_of
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -12,8 +12,8 @@ import boards
 from worldwise.base import paths
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
-from worldwise.base.toml_lines import TomlLines
+from worldwise.base.family_stages import declared
+from worldwise.base.toml.key_lines import TomlLines
 from worldwise.base.units import parse_duration, parse_frequency, parse_size, size_text
 from worldwise.libraries import boards as board
 from worldwise.libraries.boards import core_name

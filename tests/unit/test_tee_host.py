@@ -20,20 +20,20 @@ from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.machine import ssh
+from worldwise.machine.linux_host import ssh
+from worldwise.machine.linux_host.signed_tas import DEVELOPMENT, TA_FOLDER, Trust, trust_of
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import LOADER, Machine
-from worldwise.machine.sshhost import SshHost
-from worldwise.machine.trusted import DEVELOPMENT, TA_FOLDER, Trust, trust_of
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import read_run
+from worldwise.read.run_counts import read_run
 from worldwise.report.report import answers, sections, to_csv
+from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 from worldwise.targets.silicon import not_on_a_host
-from worldwise.validation.judging import require_judge
+from worldwise.validation.silicon.judgement import require_judge
 
 UUID = "a1f5c2de-0002-4b1c-9a3e-63616c6c7300"
 NAMED, ELF = bytes(range(16)) + struct.pack("<I", 0), b"\x7fELF and more"

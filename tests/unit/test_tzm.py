@@ -17,7 +17,7 @@ from worldwise.libraries.trustzone import ACCESSES, WAYS
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import load_suite
 from worldwise.read.models import Reading, Row
-from worldwise.targets.known import EMULATED
+from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.trustzone import TrustZoneTarget
 
 SECURE = ("tz-m33", "tz-m55")

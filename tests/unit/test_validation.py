@@ -12,13 +12,13 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.validation import measuring, provenance, record
+from worldwise.validation import measurement, provenance, record
 from worldwise.validation.bench import Bench, Block, _passed
-from worldwise.validation.blind import BlindFigures, kept_blind
+from worldwise.validation.blind_test.results import BlindFigures, kept_blind
 from worldwise.validation.cells import CORES, MCU_CORES, Call, Cell, call_of, cell_tables, cells, left_out, why_not
 from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
-from worldwise.validation.keeping import BEGIN, BEGIN_BLIND, END, PAGE, page_with, run_files
+from worldwise.validation.kept_files import BEGIN, BEGIN_BLIND, END, PAGE, page_with, run_files
 from worldwise.validation.programs import PROGRAMS
 from worldwise.validation.record import (
     MEASURED,
@@ -376,9 +376,9 @@ def test_only_cores_of_another_table_are_measured_again(monkeypatch: pytest.Monk
         return Run(made=made.model_copy(update={"programs": programs}), rows=rows)
 
     programs = {"p": "1" * 64}
-    monkeypatch.setattr(measuring, "measure", measured)
+    monkeypatch.setattr(measurement, "measure", measured)
     bench = Bench(lambda _: None)
-    run = measuring.measure_changed(bench, kept, some, new, 1, lambda *_: None)
+    run = measurement.measure_changed(bench, kept, some, new, 1, lambda *_: None)
     for row, old in zip(run.rows, kept_rows, strict=True):
         assert row.core == old.core
         assert (row == old) == (row.core == "cortex-a53")
@@ -386,13 +386,13 @@ def test_only_cores_of_another_table_are_measured_again(monkeypatch: pytest.Monk
     assert run.made.cores == {name: record.table_digest(table) for name, table in new.items()}
     assert run.made.programs == made.programs
     with pytest.raises(WorldwiseError, match="no core's table has changed"):
-        measuring.measure_changed(bench, kept, some, tables, 1, lambda *_: None)
+        measurement.measure_changed(bench, kept, some, tables, 1, lambda *_: None)
     programs = {"p": "3" * 64}
     with pytest.raises(WorldwiseError, match="the program p has changed"):
-        measuring.measure_changed(bench, kept, some, new, 1, lambda *_: None)
+        measurement.measure_changed(bench, kept, some, new, 1, lambda *_: None)
     other = kept.model_copy(update={"made": made.model_copy(update={"engine": "4" * 64})})
     with pytest.raises(WorldwiseError, match="the engine or the figures have changed"):
-        measuring.measure_changed(bench, other, some, new, 1, lambda *_: None)
+        measurement.measure_changed(bench, other, some, new, 1, lambda *_: None)
 
 
 def test_the_page_has_a_place_for_the_tables() -> None:

@@ -20,8 +20,8 @@ from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
-from worldwise.run import kept as kept_traces
-from worldwise.run import watch
+from worldwise.run.traces import trace_cache as kept_traces
+from worldwise.run.traces import watch
 
 MEASURED, OTHER = Level("normal", 0, "optee-client"), Level("normal", 0, "init")
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)

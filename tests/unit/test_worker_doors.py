@@ -25,7 +25,7 @@ from machines import wait_for
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.workers import errand, nodes
+from worldwise.run.workers import nodes, task_messages
 from worldwise.run.workers.cluster import Cluster, Place, opened, parse_place
 from worldwise.run.workers.keys import answers, new_key, read_key, write_key
 
@@ -121,8 +121,10 @@ def test_temporary_files_are_in_a_folder_of_the_tools_own(local: Cluster, secret
     assert not any("dask-scratch-space" in each for each in sys.path)
     assert not [
         each
-        for each in errand.read(
-            local._client.submit(errand.carried, errand.packed(eval, ("__import__('sys').path",)), pure=False).result(),
+        for each in task_messages.read(
+            local._client.submit(
+                task_messages.carried, task_messages.packed(eval, ("__import__('sys').path",)), pure=False
+            ).result(),
             TypeAdapter(list[str]),
         )
         if "dask-scratch-space" in each
@@ -138,7 +140,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     key = new_key()
     path = tmp_path_factory.mktemp("inside") / "key"
     write_key(key, path)
-    with nodes.scratch(), errand.refuse_pickles(errand.TASKS), nodes.local_cluster(0, key) as cluster:
+    with nodes.scratch(), task_messages.refuse_pickles(task_messages.TASKS), nodes.local_cluster(0, key) as cluster:
         yield cluster.scheduler_address, path
 
 

@@ -44,15 +44,15 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import measure
+from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench, case_digest
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run, open_run
-from worldwise.run.workers import elsewhere, task
+from worldwise.run.workers import dispatch, task
 from worldwise.run.workers.cluster import Cluster, DeadlyError, Place, worker_name
-from worldwise.run.workers.elsewhere import Workers, twice, workers_at
-from worldwise.run.workers.errand import carried, packed, read
+from worldwise.run.workers.dispatch import Workers, twice, workers_at
 from worldwise.run.workers.task import Answer, Order
-from worldwise.targets.known import EMULATED, Target
+from worldwise.run.workers.task_messages import carried, packed, read
+from worldwise.targets.all_targets import EMULATED, Target
 
 __all__ = ["cases", "suite"]
 
@@ -449,7 +449,7 @@ class Opened:
 def test_by_default_one_case_is_measured_twice(
     count: int, asked: int | None, checked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "opened", Opened(count))
+    monkeypatch.setattr(dispatch, "opened", Opened(count))
     notes = Notes()
     with workers_at(Place(processes=4), ORDER, notes.note, {"a": 1, "b": 2}, asked) as workers:
         assert len(workers._twice) == checked
@@ -457,7 +457,7 @@ def test_by_default_one_case_is_measured_twice(
 
 
 def test_two_workers_are_needed_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elsewhere, "opened", Opened(1))
+    monkeypatch.setattr(dispatch, "opened", Opened(1))
     with (
         pytest.raises(WorldwiseError, match="--cross-check 1: it needs two workers, and local:1 has 1"),
         workers_at(Place(processes=1), ORDER, print, {"a": 1}, 1),

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 
 # Values in a JSON file: lists, objects and what is in them. No manifest has more.
 MOST_VALUES = 300_000

@@ -13,11 +13,12 @@ from typing import NoReturn
 import click
 
 from worldwise import __version__
-from worldwise.base import collector, outgoing, paths
+from worldwise.base import garbage_collection, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
-from worldwise.cli import ending
-from worldwise.cli.ending import EXIT_ERROR, EXIT_INTERRUPTED
-from worldwise.cli.lazy import LazyGroup, Listed
+from worldwise.base.output import safe_text
+from worldwise.cli.common import process_end
+from worldwise.cli.common.lazy_group import LazyGroup, Listed
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_INTERRUPTED
 
 # Set in a command that begins again.
 _AGAIN = "WORLDWISE_BEGAN_AGAIN"
@@ -25,26 +26,30 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 _COMMANDS = {
     "Measure": (
-        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
+        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run_command.run:run", first=True),
         Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"),
         Listed(
             "exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.user_code.exec:exec_command"
         ),
-        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
+        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.run_command.merge:merge"),
         Listed(
             "explain",
             "Say which code executes a case's instructions",
-            "worldwise.cli.watched.explain:explain",
+            "worldwise.cli.traces.explain:explain",
             first=True,
         ),
         Listed(
             "predict",
             "Predict the cycles of a case on a named core",
-            "worldwise.cli.watched.predict:predict",
+            "worldwise.cli.traces.predict:predict",
             first=True,
         ),
-        Listed("judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.judge:judge"),
-        Listed("calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.judge:calibrate"),
+        Listed(
+            "judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.hardware.judge:judge"
+        ),
+        Listed(
+            "calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.hardware.judge:calibrate"
+        ),
     ),
     "Look at what was measured": (
         Listed(
@@ -80,8 +85,10 @@ _COMMANDS = {
             first=True,
         ),
         Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"),
-        Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
-        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
+        Listed(
+            "validation", "Compare predicted cycles with hardware's", "worldwise.cli.hardware.validation:validation"
+        ),
+        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.hardware.contribute:contribute"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),
     ),
 }
@@ -117,11 +124,11 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line. Exit status: 0 done, 1 could not or a case failed, 2 usage, 3 over a limit, 130 Ctrl-C."""
     paths.whole_path()
-    signals = ending.Signals()
+    signals = process_end.Signals()
     signals.listen()
-    ending.outlast_terminal()
+    process_end.outlast_terminal()
     sys.excepthook = _print_defect
-    collector.collect_seldom()
+    garbage_collection.collect_seldom()
     # It would look through all installed packages for plugins of its own, of which none has a say here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
@@ -143,12 +150,12 @@ def main() -> NoReturn:
         # click's message repeats the arguments, which may come from a stranger's list.
         said = io.StringIO()
         error.show(said)
-        outgoing.echo(said.getvalue(), err=True, nl=False)
+        safe_text.echo(said.getvalue(), err=True, nl=False)
         status = error.exit_code
     except OSError as error:
-        if error.errno in outgoing.GONE:
+        if error.errno in safe_text.GONE:
             # The reader stopped reading (`| head`), or the terminal is closed.
-            ending.drop_results()
+            process_end.drop_results()
         elif not _is_of_cache(error):
             raise
         else:
@@ -189,19 +196,19 @@ def _is_of_cache(error: OSError) -> bool:
 
 def _print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints a traceback; the error's text may be a stranger's words."""
-    outgoing.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
+    safe_text.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 def _plain(text: str) -> None:
     from rich.text import Text
 
-    outgoing.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
+    safe_text.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
 def _print_error(error: WorldwiseError) -> None:
     from rich.text import Text
 
-    console = outgoing.console(stderr=True, highlight=False)
+    console = safe_text.console(stderr=True, highlight=False)
     if error.details:
         console.print(Text(error.details, style="dim"), soft_wrap=True)
     console.print(Text("worldwise: ", style="bold red").append(error.message, style="default not bold"), soft_wrap=True)

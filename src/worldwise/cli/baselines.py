@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-from worldwise.base import files, outgoing
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.base.output import safe_text
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 NO_CHANGE = "0%"
@@ -67,19 +68,19 @@ class Baselines:
         if not (self.compared or self.saved):
             return status
         from worldwise.read.compared import baseline, gate
-        from worldwise.report import gated
+        from worldwise.report import comparisons
 
         functions = functions_of(run)
         if self.compared:
             options = gate.Options(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
             named = baseline.load(self.compared, self.folder)
             comparison = baseline.compare_baseline(named, run, functions, options)
-            console = outgoing.console(stderr=aside)
+            console = safe_text.console(stderr=aside)
             console.print()
-            gated.render_brief(comparison, console)
+            comparisons.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
             if self.sarif:
-                from worldwise.cli.watched.marking import Marks, write_sarif
+                from worldwise.cli.traces.source_marks import Marks, write_sarif
 
                 write_sarif(self.sarif, Marks(run, self.folder), (), comparison)
         if self.saved:
@@ -101,7 +102,7 @@ def gated_status(gate: Any) -> int:
 
 def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -> None:
     """Write a run's counts as a baseline, over an older one of that name. Raises WorldwiseError."""
-    from worldwise.cli.options import writing
+    from worldwise.cli.common.options import writing
     from worldwise.read.compared import baseline
 
     made = baseline.baseline_of(run, functions, pattern)
@@ -112,7 +113,7 @@ def save(run: Run, name: str, folder: Path, functions: Any, pattern: str = "") -
         # The folder may be a stranger's: no link in it is followed.
         text = baseline.text_of(made, f"--baseline {name}")
         files.write_whole(folder, path.relative_to(folder), text.encode())
-    outgoing.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
+    safe_text.echo(f"{path} has {counts}: commit it, and compare with --baseline {name}", err=True)
 
 
 def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
@@ -125,7 +126,7 @@ def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
     own = [one for one in run.complete_cases() if one.target == OWN and (not pattern or fnmatchcase(one.id, pattern))]
     if not own:
         return {}
-    from worldwise.cli.watched.tools import Session, outermost, with_own
+    from worldwise.cli.traces.plugin_runs import Session, outermost, with_own
     from worldwise.explain.layers import load_rules
     from worldwise.libraries import own_code
 
@@ -140,7 +141,7 @@ def functions_of(run: Run, pattern: str = "") -> dict[str, dict[str, int]]:
             explainer = session.explainer(case, run)
             explanation = explainer.explain(explainer.sample(measure, outermost(places)))
         except WorldwiseError as error:
-            outgoing.echo(f"{case.id}: its functions are not known: {error.message}", err=True)
+            safe_text.echo(f"{case.id}: its functions are not known: {error.message}", err=True)
             continue
         counts = found.setdefault(case.id, {})
         for (name, image), share in explanation.functions.items():

@@ -12,10 +12,11 @@ from typing import Any
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.group import Group
+from worldwise.base.output import safe_text
+from worldwise.cli.common.group import Group
 from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, Item, Wish, clean, survey
 
 FORMAT = 1
@@ -52,7 +53,7 @@ def cache(context: click.Context, as_json: bool) -> None:
     now = time.time()
     doomed = {item.path for item in items if Wish().takes(item, now)}
     if as_json:
-        outgoing.echo(outgoing.json_text(json.dumps(_data(place, items, doomed), indent=1)))
+        safe_text.echo(safe_text.json_text(json.dumps(_data(place, items, doomed), indent=1)))
     else:
         _show(place, items, doomed, now)
 
@@ -86,21 +87,21 @@ def clean_command(age: float, results: bool, everything: bool, yes: bool) -> int
     wish = Wish(age, results, everything)
     doomed = [item for item in survey(place) if wish.takes(item, now)]
     if not doomed:
-        outgoing.echo("nothing to remove")
+        safe_text.echo("nothing to remove")
         return 0
     for line in _lines(doomed, now):
-        outgoing.echo(line)
-    outgoing.echo(f"{space_text(sum(item.size for item in doomed))} in all, in {place}")
+        safe_text.echo(line)
+    safe_text.echo(f"{space_text(sum(item.size for item in doomed))} in all, in {place}")
     paths.require_writable(place)
     if not yes and not _agreed():
-        outgoing.echo("nothing was removed")
+        safe_text.echo("nothing was removed")
         return 0
     done = clean(place, doomed)
     for item in done.held:
-        outgoing.echo(f"kept: {item.path} is in use")
+        safe_text.echo(f"kept: {item.path} is in use")
     for item, why in done.failed:
-        outgoing.echo(f"not removed: {item.path}: {why}", err=True)
-    outgoing.echo(f"removed {_things(len(done.gone))}: {space_text(sum(item.size for item in done.gone))} freed")
+        safe_text.echo(f"not removed: {item.path}: {why}", err=True)
+    safe_text.echo(f"removed {_things(len(done.gone))}: {space_text(sum(item.size for item in done.gone))} freed")
     return 1 if done.failed else 0
 
 
@@ -115,7 +116,7 @@ def _agreed() -> bool:
 
 def _show(place: Path, items: Sequence[Item], doomed: set[str], now: float) -> None:
     if not place.is_dir():
-        outgoing.echo(f"there is no cache at {place} yet")
+        safe_text.echo(f"there is no cache at {place} yet")
         return
     purposes = {kind.name: kind.purpose for kind in KINDS}
     purposes |= {LEFT_OVER: "of commands that were killed", OTHER: "what else is there; it is never removed"}
@@ -131,8 +132,8 @@ def _show(place: Path, items: Sequence[Item], doomed: set[str], now: float) -> N
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for name, takes, free, count, what in rows:
         line = f"{name:<{widths[0]}}  {takes:>{widths[1]}}  {free:>{widths[2]}}  {count:>{widths[3]}}  {what}"
-        outgoing.echo(line.rstrip())
-    outgoing.echo(f"in {place}; `worldwise cache clean` removes what can go")
+        safe_text.echo(line.rstrip())
+    safe_text.echo(f"in {place}; `worldwise cache clean` removes what can go")
 
 
 def _sizes(items: Sequence[Item], doomed: set[str]) -> tuple[str, str]:

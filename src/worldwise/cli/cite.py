@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
-from worldwise.base.toml_model import parse
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
+from worldwise.base.output import safe_text
+from worldwise.base.toml.toml_model import parse
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
-from worldwise.read import lens
-from worldwise.report.citing import FORMATS, cited, first_sections
-from worldwise.report.terminal import print_sections
-from worldwise.run.own import libraries_of
-from worldwise.run.rundir import Run, open_run
+from worldwise.read import run_counts
+from worldwise.report.citation.citation import FORMATS, cited, first_sections
+from worldwise.report.formats.terminal import print_sections
+from worldwise.run.folder.own_entries import libraries_of
+from worldwise.run.folder.rundir import Run, open_run
 
 _MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. Both whole: --full."
 
@@ -41,16 +41,16 @@ def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path)
         check_output(output)
     run = open_run(reference, runs)
     run.require_instructions("a method section")
-    reading, own = lens.read_run(run), _own(run)
+    reading, own = run_counts.read_run(run), _own(run)
     if form == FORMATS[0] and not output and not full:
-        print_sections(first_sections(reading, own, _MORE), outgoing.console())
+        print_sections(first_sections(reading, own, _MORE), safe_text.console())
         return 0
     text = cited(reading, own, form)
     if output:
         with writing(output):
             output.write_text(text, encoding="utf-8")
     else:
-        outgoing.echo(text, nl=False)
+        safe_text.echo(text, nl=False)
     return 0
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
-from worldwise.report import gated as gate_report
-from worldwise.run.rundir import Run, open_run
+from worldwise.report import comparisons as gate_report
+from worldwise.run.folder.rundir import Run, open_run
 
 # SARIF needs more than a comparison: the lines of the functions.
 _SARIF = "sarif"
@@ -150,11 +150,11 @@ def _print(comparison: Comparison, measured: Run, form: str, output: Path | None
     if output:
         _write(comparison, measured, form, output, full)
     elif form == "table" and not full:
-        gate_report.render_brief(comparison, outgoing.console(), "" if runs == DEFAULT_RUNS else str(runs))
+        gate_report.render_brief(comparison, safe_text.console(), "" if runs == DEFAULT_RUNS else str(runs))
     elif form == "table":
-        gate_report.render(comparison, outgoing.console(), full)
+        gate_report.render(comparison, safe_text.console(), full)
     else:
-        outgoing.echo(_exported(comparison, measured, form), nl=False)
+        safe_text.echo(_exported(comparison, measured, form), nl=False)
 
 
 def _destination(text: str) -> tuple[str, Path]:
@@ -169,7 +169,7 @@ def _destination(text: str) -> tuple[str, Path]:
 def _write(comparison: Comparison, measured: Run, form: str, path: Path, full: bool) -> None:
     with writing(path), path.open("w", encoding="utf-8") as file:
         if form == "table":
-            gate_report.render(comparison, outgoing.console(file=file), full)
+            gate_report.render(comparison, safe_text.console(file=file), full)
         else:
             file.write(_exported(comparison, measured, form))
 
@@ -177,7 +177,7 @@ def _write(comparison: Comparison, measured: Run, form: str, path: Path, full: b
 def _exported(comparison: Comparison, measured: Run, form: str) -> str:
     """The comparison in a format for programs; `measured` is the run of B. Raises WorldwiseError."""
     if form == _SARIF:
-        from worldwise.cli.watched.marking import Marks, sarif_text
+        from worldwise.cli.traces.source_marks import Marks, sarif_text
 
         return sarif_text(Marks(measured, Path()), (), comparison)
     return gate_report.EXPORTERS[form](comparison)

@@ -5,11 +5,11 @@ import json
 
 import click
 
-from worldwise.base import outgoing
-from worldwise.cli.columns import echo_line
-from worldwise.cli.helped import Command
+from worldwise.base.output import safe_text
+from worldwise.cli.common.columns import echo_line
+from worldwise.cli.common.help_screen import Command
 from worldwise.lab.host.doctor import examine
-from worldwise.lab.host.points import Point
+from worldwise.lab.host.doctor_checks import Point
 
 _MARKS = {"fine": "ok", "note": "note", "wrong": "WRONG"}
 FORMAT = 1
@@ -37,10 +37,10 @@ def doctor(network: bool, as_json: bool) -> int:
     wrong = sum(point.state == "wrong" for point in found)
     if as_json:
         data = {"format": FORMAT, "fine": not wrong, "points": [vars(point) for point in found]}
-        outgoing.echo(outgoing.json_text(json.dumps(data, indent=1)))
+        safe_text.echo(safe_text.json_text(json.dumps(data, indent=1)))
     else:
         points = f"{wrong} {'point asks' if wrong == 1 else 'points ask'} for something"
-        outgoing.echo(f"{points} to be done" if wrong else "no action needed")
+        safe_text.echo(f"{points} to be done" if wrong else "no action needed")
     return 1 if wrong else 0
 
 

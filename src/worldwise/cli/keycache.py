@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
+from worldwise.base.output import safe_text
 from worldwise.base.paths import cache_directory
-from worldwise.cli.group import Group
-from worldwise.cli.progress import Steps
+from worldwise.cli.common.group import Group
+from worldwise.cli.common.progress import Steps
 from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache import images as keycache_images
@@ -116,7 +117,7 @@ def demo(
         started = True
         steps.end()
         if not command:
-            outgoing.echo(_what_to_type(options, chosen, of_broker))
+            safe_text.echo(_what_to_type(options, chosen, of_broker))
 
     try:
         lab = open_lab(steps.console)
@@ -126,7 +127,7 @@ def demo(
     except KeyboardInterrupt:
         if command or not started:
             raise
-        outgoing.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
+        safe_text.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
         return
     finally:
         steps.end()
@@ -168,7 +169,7 @@ def packages(output: Path, ta: Path | None, demo_ta: bool, mosquitto_plugin: boo
     finally:
         steps.end()
     for file in made:
-        outgoing.echo(str(file))
+        safe_text.echo(str(file))
 
 
 def _demo_ta(steps: Steps) -> Path:
@@ -208,7 +209,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
     """
     paths.require_writable(cache_directory())
     fuzzer = Fuzzer(cache_directory() / "keycache-fuzz", corpus, _note)
-    with outgoing.console(stderr=True).status("fuzzing") as status:
+    with safe_text.console(stderr=True).status("fuzzing") as status:
         result = fuzzer.run(runs, jobs, lambda done: status.update(f"{done:,} of {runs:,} executions"))
     rows = {
         "executions": f"{result.executions:,} in {result.seconds:.0f} s",
@@ -218,20 +219,20 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         "logs": ", ".join(map(str, result.logs)),
     }
     for name, value in rows.items():
-        outgoing.echo(f"{name:<10}  {value}")
+        safe_text.echo(f"{name:<10}  {value}")
     for finding in result.findings:
-        outgoing.echo(f"found: {finding}")
+        safe_text.echo(f"found: {finding}")
     if result.findings:
-        outgoing.echo(
+        safe_text.echo(
             "The logs end with what is wrong, and where. An input in keycache/fuzz/corpus is tried by every test."
         )
         sys.exit(1)
     if minimise is not None:
-        outgoing.echo(f"{'minimised':<10}  {fuzzer.minimise(minimise)} inputs in {minimise}")
+        safe_text.echo(f"{'minimised':<10}  {fuzzer.minimise(minimise)} inputs in {minimise}")
 
 
 def _note(text: str) -> None:
-    outgoing.echo(f"worldwise: {text}", err=True)
+    safe_text.echo(f"worldwise: {text}", err=True)
 
 
 def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.columns import SCREEN_COLUMNS, echo_line
-from worldwise.cli.helped import Command
-from worldwise.cli.options import runs_option
-from worldwise.plan.listed import listed_suites
+from worldwise.base.output import safe_text
+from worldwise.cli.common.columns import SCREEN_COLUMNS, echo_line
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import runs_option
+from worldwise.plan.suite_list import listed_suites
 
 if TYPE_CHECKING:
     from worldwise.plan.suite import Suite
-    from worldwise.run.rundir import ListedRun
+    from worldwise.run.folder.rundir import ListedRun
 
 # Those that a screen has room for, below a line of heads and one that says how many are not listed.
 _MOST_RUNS = 36
@@ -36,21 +36,21 @@ def list_command(everything: bool, runs: Path) -> int:
       worldwise list --runs elsewhere
     """
     # It takes long to load, and no other command here needs it.
-    from worldwise.run.rundir import list_runs
+    from worldwise.run.folder.rundir import list_runs
 
     found = list_runs(runs)
     if not found:
-        outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
+        safe_text.echo(f"no runs in {runs}; `worldwise run` makes one")
         return 0
     older = 0 if everything else max(len(found) - _MOST_RUNS, 0)
     if older:
-        outgoing.echo(f"{older:,} older {'run' if older == 1 else 'runs'} not listed: `worldwise list --all`")
+        safe_text.echo(f"{older:,} older {'run' if older == 1 else 'runs'} not listed: `worldwise list --all`")
     rows = [_listed_row(listed) for listed in found[older:]]
     rows.insert(0, ("run", "state", "cases", "lab"))
     # The reason why a run is unreadable may be long: it ends the line, and makes no column wider.
     widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
     for row in rows:
-        outgoing.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
+        safe_text.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
     return 0
 
 
@@ -91,8 +91,8 @@ def _show_suite(suite: "Suite") -> None:
     for kind in ("target", "operation", "curve", "variant"):
         names = [name for name in dict.fromkeys(getattr(case, kind) for case in suite.cases) if name]
         if names:
-            outgoing.echo(f"\n--{kind} ({len(names)}):")
-            outgoing.echo(_wrapped(", ".join(names)))
+            safe_text.echo(f"\n--{kind} ({len(names)}):")
+            safe_text.echo(_wrapped(", ".join(names)))
 
 
 def _wrapped(text: str) -> str:
@@ -126,5 +126,5 @@ def schema(what: str) -> int:
         from worldwise.plan.user_code.project import json_schema
     else:
         from worldwise.records.parse import json_schema
-    outgoing.echo(json.dumps(json_schema(), indent=2))
+    safe_text.echo(json.dumps(json_schema(), indent=2))
     return 0

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, runs_option, writing
+from worldwise.base.output import safe_text
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.report.drawing import figures
-from worldwise.run.rundir import open_run
+from worldwise.run.folder.rundir import open_run
 
 if TYPE_CHECKING:
     from worldwise.explain.explanation import Explanation
@@ -104,12 +104,12 @@ def plot(
                 "choose such a suffix, or say --format",
             )
     # What reads traces, and what draws, takes long to load.
-    from worldwise.cli.watched.kept import explanations
+    from worldwise.cli.traces.kept_explanations import explanations
     from worldwise.report.drawing import charts
 
     run = open_run(reference, runs)
     run.require_instructions("a figure")
-    reading = lens.read_run(run)
+    reading = run_counts.read_run(run)
     choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
     untold: list[str] = []
 
@@ -121,7 +121,7 @@ def plot(
     found = charts.figures(reading, explained, kinds, choice)
     if "layers" in kinds:
         for line in untold:
-            outgoing.echo(f"left out: {line}", err=True)
+            safe_text.echo(f"left out: {line}", err=True)
     if single and output:
         targets = [(figures.one_plot(found), output, form or suffix)]
     else:
@@ -134,7 +134,7 @@ def plot(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         if len(targets) <= _MOST_NAMED:
-            outgoing.echo(path)
+            safe_text.echo(path)
     if len(targets) > _MOST_NAMED:
-        outgoing.echo(f"{len(targets)} figures are in {targets[0][1].parent}")
+        safe_text.echo(f"{len(targets)} figures are in {targets[0][1].parent}")
     return 0

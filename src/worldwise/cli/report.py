@@ -10,25 +10,32 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS, check_output, reading_options, runs_option, wanted_budget, writing
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import (
+    DEFAULT_RUNS,
+    check_output,
+    reading_options,
+    runs_option,
+    wanted_budget,
+    writing,
+)
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.budget import Budget
-from worldwise.read import lens
+from worldwise.read import run_counts
 from worldwise.read.models import Reading
 from worldwise.read.samples import samples_of
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
-from worldwise.report.document import section_lines
 from worldwise.report.formats import latex
+from worldwise.report.formats.markdown import section_lines
+from worldwise.report.formats.terminal import print_section
+from worldwise.report.sections.tasks import Times
 from worldwise.report.tables import named_sections
-from worldwise.report.tasks import Times
-from worldwise.report.terminal import print_section
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run, open_run
 
 HTML = "html"
 # Formats in which a part of a report can be printed.
@@ -42,7 +49,7 @@ class Wanted:
     """How to print a run.
 
     Attributes:
-        form: one of worldwise.cli.options.FORMATS.
+        form: one of worldwise.cli.common.options.FORMATS.
         output: the file it is written to; None for the terminal.
         budget: replaces the run's own budget.
         full: whether to print the tables that even the whole report leaves out.
@@ -108,7 +115,7 @@ def report(
         raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
     run, limit = open_run(reference, runs), wanted_budget(budget)
     if listed:
-        return _list_sections(lens.read_run(run, limit), full)
+        return _list_sections(run_counts.read_run(run, limit), full)
     answer = "" if everything else f"worldwise report {reference}" + ("" if runs == DEFAULT_RUNS else f" --runs {runs}")
     return show(run, Wanted(form, output, limit, full, parts, answer))
 
@@ -121,21 +128,21 @@ def show(run: Run, wanted: Wanted) -> int:
         raise click.UsageError("--format html needs --output FILE: it is a page for a browser")
     if wanted.form not in _OF_UNITS:
         run.require_instructions(f"--format {wanted.form}")
-    reading = lens.read_run(run, wanted.budget)
+    reading = run_counts.read_run(run, wanted.budget)
     chosen = _chosen(reading, wanted) if wanted.parts else None
     if wanted.form == "table":
         if wanted.output:
             with writing(wanted.output), wanted.output.open("w", encoding="utf-8") as file:
-                _print_table(reading, outgoing.console(file=file), wanted, chosen)
+                _print_table(reading, safe_text.console(file=file), wanted, chosen)
         else:
-            _print_table(reading, outgoing.console(), wanted, chosen)
+            _print_table(reading, safe_text.console(), wanted, chosen)
     else:
         text = _text(run, reading, wanted.form) if chosen is None else _chosen_text(reading, chosen, wanted.form)
         if wanted.output:
             with writing(wanted.output):
                 wanted.output.write_text(text, encoding="utf-8")
         else:
-            outgoing.echo(text, nl=not text.endswith("\n"))
+            safe_text.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
     if reading.failed or reading.missing:
         return EXIT_ERROR
@@ -158,7 +165,7 @@ def _text(run: Run, reading: Reading, form: str) -> str:
     if form != HTML:
         return reports.EXPORTERS[form](reading)
     # What reads traces, and what draws, is loaded for a page alone.
-    from worldwise.cli.watched.kept import traced
+    from worldwise.cli.traces.kept_explanations import traced
     from worldwise.report.page.write import Material, to_html
 
     explained, untold = traced(run)
@@ -198,5 +205,5 @@ def _list_sections(reading: Reading, full: bool) -> int:
     found = reports.sections(reading, full)
     width = max((len(section.name) for section in found), default=0)
     for section in found:
-        outgoing.echo(f"{section.name:<{width}}  {section.title}")
+        safe_text.echo(f"{section.name:<{width}}  {section.title}")
     return 0

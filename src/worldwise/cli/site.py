@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.helped import Command
-from worldwise.cli.options import runs_option, writing
-from worldwise.read import lens
+from worldwise.base.output import safe_text
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import runs_option, writing
+from worldwise.read import run_counts
 from worldwise.read.samples import samples_of
-from worldwise.run.rundir import list_runs
+from worldwise.run.folder.rundir import list_runs
 
 
 @click.command(cls=Command)
@@ -29,7 +29,7 @@ def site(directory: Path, runs: Path) -> int:
       worldwise site public --runs elsewhere
     """
     # What reads traces, and what draws, takes long to load.
-    from worldwise.cli.watched.kept import traced
+    from worldwise.cli.traces.kept_explanations import traced
     from worldwise.report.page import history
     from worldwise.report.page.write import Listed, Material, to_html, to_index
 
@@ -40,7 +40,7 @@ def site(directory: Path, runs: Path) -> int:
             if listed.run is None:
                 raise WorldwiseError(listed.problem)
             listed.run.require_instructions("a site")
-            reading = lens.read_run(listed.run)
+            reading = run_counts.read_run(listed.run)
             explained, untold = traced(listed.run)
             page = to_html(reading, Material(listed.run, samples_of(listed.run), explained, untold))
         except WorldwiseError as error:
@@ -55,7 +55,7 @@ def site(directory: Path, runs: Path) -> int:
     lines = [Listed.of(one.reading) for one in found]
     _write(directory / "index.html", to_index(lines, unread, history.sections(found), history.figures(found)))
     for line in unread:
-        outgoing.echo(f"left out: {line}", err=True)
+        safe_text.echo(f"left out: {line}", err=True)
     return 0
 
 
@@ -63,4 +63,4 @@ def _write(path: Path, text: str) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    outgoing.echo(path)
+    safe_text.echo(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.helped import Command
+from worldwise.cli.common.help_screen import Command
 from worldwise.run.workers.cluster import parse_place, require_dask
 
 _key_option = click.option(

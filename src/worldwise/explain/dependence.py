@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from worldwise.libraries.portable import find
-from worldwise.machine.symbols.inlined import parse_frames
-from worldwise.machine.variables import functions, objects
+from worldwise.machine.elf_files.variables import functions, objects
+from worldwise.machine.symbols.inlined_functions import parse_frames
 from worldwise.plan.case import Case
-from worldwise.records.varied import Parting
-from worldwise.run.varied import INPUTS, Varied
+from worldwise.records.secrets_report import Parting
+from worldwise.run.varied_secrets import INPUTS, Varied
 
 NO_DIFFERENCE = "no difference seen"
 NOT_DRAWN = "draws no random bytes"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from worldwise.explain.explanation import Explanation, Share
-from worldwise.explain.facts import Facts, together
+from worldwise.explain.instruction_mix import Facts, together
 
 _Key = TypeVar("_Key", bound=Hashable)
 

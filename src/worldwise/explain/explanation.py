@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from worldwise.explain.facts import Facts, PeakStack
+from worldwise.explain.instruction_mix import Facts, PeakStack
 from worldwise.explain.layers import NO_RULE, UNKNOWN
-from worldwise.explain.masked import Masked
+from worldwise.explain.masked_interrupts import Masked
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.case import Case
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a family declares to `explain`: how to split a call of its own cases into parts.
 
-A family's file `explained.py` has the constant EXPLAINED: see worldwise.base.stages.
+A family's file `explained.py` has the constant EXPLAINED: see worldwise.base.family_stages.
 """
 
 from collections.abc import Callable, Sequence

@@ -6,12 +6,12 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import unwinding
+from worldwise.explain import unwound_stacks
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.frame_records import Agreement
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
-from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Pass, Row, Witness
@@ -55,10 +55,10 @@ class FlatExplainer(Explainer):
     def agreement(self) -> Agreement:
         """Compare the plugin's callers with those that unwinding finds, at every moment the plugin sampled."""
 
-        def rules(witness: Witness) -> unwinding.Rules:
+        def rules(witness: Witness) -> unwound_stacks.Rules:
             return partial(self.space.frame_rule, self._contexts[witness.context])
 
-        return unwinding.agreement(self.trace.witnesses, rules, self._named)
+        return unwound_stacks.agreement(self.trace.witnesses, rules, self._named)
 
     @cached_property
     def _samples(self) -> Mapping[_Key, Pass]:

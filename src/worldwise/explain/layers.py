@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import TomlLines, syntax_error_line
+from worldwise.base.toml.key_lines import TomlLines, syntax_error_line
 
 RULES = Path(__file__).parent / "layers.toml"
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
-from worldwise.machine.symbols.own import LAUNCHER
+from worldwise.machine.symbols.own_program import LAUNCHER
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Context, Frame, Pass
 

@@ -9,11 +9,11 @@ from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation, Step
-from worldwise.explain.facts import Facts
+from worldwise.explain.frame_records import Agreement, Witnesses
+from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
-from worldwise.explain.masked import masked_of
+from worldwise.explain.masked_interrupts import masked_of
 from worldwise.explain.stacks import StackFrame, Stacks
-from worldwise.explain.witness import Agreement, Witnesses
 from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.machine.symbols.space import World
 
 

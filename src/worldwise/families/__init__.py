@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Families: one folder for each thing that is measured. See worldwise.base.stages for how a stage finds them."""
+"""Families: one folder for each thing that is measured. See worldwise.base.family_stages for how a stage finds them."""
 
 # In the order of lists and tables.
 FAMILIES = (

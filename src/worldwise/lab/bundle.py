@@ -22,7 +22,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.json_model import parse_json
 from worldwise.lab import oci
 from worldwise.lab.debian.artefact import KIND
-from worldwise.lab.debian.second import CRATES, PACKAGES
+from worldwise.lab.debian.second_sources import CRATES, PACKAGES
 
 MANIFEST = "bundle.json"
 _FORMAT = 1

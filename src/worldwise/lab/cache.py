@@ -19,7 +19,7 @@ from typing import Literal
 from worldwise.base import files, paths
 from worldwise.base.disk import directory_size
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import drift, holding
+from worldwise.lab import cache_locks, drift
 from worldwise.lab.debian.lock import Lock, load_lock
 from worldwise.lab.roots import RECIPE, ROOTS
 
@@ -234,7 +234,7 @@ def clean(cache: Path, items: Sequence[Item]) -> Cleaned:
     gone: list[Item] = []
     held: list[Item] = []
     failed: list[tuple[Item, str]] = []
-    with holding.alone(cache / holding.CACHE_LOCK) as alone:
+    with cache_locks.alone(cache / cache_locks.CACHE_LOCK) as alone:
         for item in items:
             try:
                 with _free(cache, item, alone) as free:
@@ -258,14 +258,14 @@ def _free(cache: Path, item: Item, alone: bool) -> Iterator[bool]:
     path = cache / item.path
     if item.kind == "environments":
         # lab/host.sh holds this lock while it makes an environment.
-        with holding.alone(cache / "venv.lock") as free:
+        with cache_locks.alone(cache / "venv.lock") as free:
             yield free and not _runs_in(path)
         return
-    lock = holding.lock_of(cache, path) if path.parent == cache / "labs" and path.suffix != ".log" else None
-    if lock is None or lock == cache / holding.CACHE_LOCK:
+    lock = cache_locks.lock_of(cache, path) if path.parent == cache / "labs" and path.suffix != ".log" else None
+    if lock is None or lock == cache / cache_locks.CACHE_LOCK:
         yield alone
         return
-    with holding.alone(lock) as free:
+    with cache_locks.alone(lock) as free:
         yield free
 
 

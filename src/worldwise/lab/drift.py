@@ -15,7 +15,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
-from worldwise.lab.debian.second import BUNDLE
+from worldwise.lab.debian.second_sources import BUNDLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
 from worldwise.lab.roots import RECIPE, Root
 

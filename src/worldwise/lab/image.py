@@ -24,16 +24,16 @@ from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.json_model import parse_json
-from worldwise.base.work import Begun, Done
-from worldwise.lab.holding import mark_used
+from worldwise.base.progress_notes import Begun, Done
+from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.lab import Lab
-from worldwise.lab.recent import Recent, sha256_once, stat_of
-from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.recent_hashes import Recent, sha256_once, stat_of
+from worldwise.lab.sandbox.file_copies import copy_in, take_tree
+from worldwise.lab.sandbox.lent_folders import scratch
 from worldwise.lab.sandbox.limits import BUILD
 from worldwise.lab.sandbox.network import Bind
-from worldwise.lab.sandbox.running import log_end
-from worldwise.lab.sandbox.taking import copy_in, take_tree
-from worldwise.lab.shared import Shared
+from worldwise.lab.sandbox.processes import log_end
+from worldwise.lab.shared_store.store import Shared
 
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"

@@ -19,19 +19,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import VanishedError, WorldwiseError
-from worldwise.lab import differing, drift, holding
+from worldwise.base.output import safe_text
+from worldwise.lab import cache_locks, drift, lock_differences
+from worldwise.lab.build_root import MARKER, Making, discard, require_host
 from worldwise.lab.contents import BUDGET, Contents, package_sums
 from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
 from worldwise.lab.debian.mirrors import mirrors
 from worldwise.lab.debian.store import Store
-from worldwise.lab.making import MARKER, Making, discard, require_host
-from worldwise.lab.recent import Recent
+from worldwise.lab.recent_hashes import Recent
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
-from worldwise.lab.sandbox import entering
-from worldwise.lab.sandbox.entering import Options, Way
-from worldwise.lab.sandbox.running import Job, Runner
+from worldwise.lab.sandbox import bubblewrap
+from worldwise.lab.sandbox.bubblewrap import Options, Way
+from worldwise.lab.sandbox.processes import Job, Runner
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +63,7 @@ class Lab:
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
-    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: safe_text.console(stderr=True))
     name: str = MAIN
     locked: Lock | None = None
     recent: Recent | None = None
@@ -81,7 +82,7 @@ class Lab:
     @property
     def differing(self) -> list[str]:
         """What differs from the repository's lock, as `linux 6.12.57 for 6.12.48`; nothing if it is made of that."""
-        return differing.changes(self.locked, self.lock) if self.locked else []
+        return lock_differences.changes(self.locked, self.lock) if self.locked else []
 
     # --- state ---
 
@@ -249,7 +250,7 @@ class Lab:
 
     def _tell_difference(self) -> None:
         """Say once what differs from the repository's lock."""
-        said = differing.sentence(self.differing, self.title)
+        said = lock_differences.sentence(self.differing, self.title)
         if said and not self._told:
             self._told = True
             self.console.print(f"worldwise: {said}", style="yellow", soft_wrap=True, highlight=False)
@@ -313,7 +314,7 @@ class Lab:
     def _lost(self) -> list[Wanted]:
         """What the lock names beside the root's own packages, is not downloaded, and is on no mirror."""
         # Few ask, and both take long to load.
-        from worldwise.lab import asking
+        from worldwise.lab.debian import mirror_check
         from worldwise.lab.debian.sources import kinds
 
         own = {package.sha256 for package in self.lock.lab}
@@ -321,7 +322,7 @@ class Lab:
         sought = [item for item in others.values() if not self.store.has(item.file)]
         if not sought or not drift.allowed() or "mirrors" not in kinds():
             return []
-        found = asking.lost_files(sought, mirrors(self.lock.suite), [], lambda _: None)
+        found = mirror_check.lost_files(sought, mirrors(self.lock.suite), [], lambda _: None)
         return [one.item for one in found if one.vanished]
 
     def list_contents(self) -> str:
@@ -361,7 +362,7 @@ class Lab:
 
     def _hold(self) -> None:
         """Keep others from removing the root while this process runs."""
-        holding.hold(self.cache, self.directory)
+        cache_locks.hold(self.cache, self.directory)
 
     def _locked(self) -> AbstractContextManager[None]:
         """Hold the lock to make this root; others can be made meanwhile. It ends with the process at the latest."""
@@ -369,7 +370,7 @@ class Lab:
         def tell() -> None:
             self.console.print(f"worldwise: another worldwise is at work on {self.title}; waiting for it")
 
-        return holding.waiting(self.labs / f"{self.directory.name}.lock", tell)
+        return cache_locks.waiting(self.labs / f"{self.directory.name}.lock", tell)
 
     # --- entering ---
 
@@ -379,14 +380,14 @@ class Lab:
         Inside, the lab is read-only, /tmp is empty and private, and only `binds` of the host are visible:
         (host path, path inside, "ro" or "rw"). The environment is fixed, with `env` on top. Processes end
         with the thread that started them, and see no network unless `network`. `tty` keeps the terminal
-        (for a shell). `sandbox.identity` and `sandbox.calls` define which user they run as and which system
-        calls they may make; folders bound "rw" must be lent to them (`lending.lent`).
+        (for a shell). `sandbox.identity` and `sandbox.system_calls` define which user they run as and which
+        system calls they may make; folders bound "rw" must be lent to them (`lent_folders.lent`).
 
         `Way` describes the options. Raises WorldwiseError if a bound path is missing or unreadable inside, and if
         bubblewrap is missing.
         """
         self._hold()
-        return entering.command(self.root, self.cache, argv, Way(**options))
+        return bubblewrap.command(self.root, self.cache, argv, Way(**options))
 
     def run(
         self,
@@ -430,7 +431,7 @@ def open_lab(console: "Console | None" = None, name: str = MAIN) -> Lab:
     """
     lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
     other = drift.kept(cache, lock) if drift.allowed() else None
-    later = cast("Console", outgoing.LaterConsole(stderr=True))
+    later = cast("Console", safe_text.LaterConsole(stderr=True))
     return Lab(other or lock, cache, console or later, name, lock if other else None)
 
 
@@ -452,7 +453,7 @@ def remove_labs(keep: Sequence[Lab], everything: bool) -> list[Path]:
     for path in labs_in(lab.cache):
         if not everything and path in kept:
             continue
-        with holding.alone(holding.lock_of(lab.cache, path)) as free:
+        with cache_locks.alone(cache_locks.lock_of(lab.cache, path)) as free:
             if free:
                 discard(path)
                 discard(path.with_suffix(".log"))
@@ -461,7 +462,7 @@ def remove_labs(keep: Sequence[Lab], everything: bool) -> list[Path]:
         if not log.with_suffix("").exists() and (everything or log.with_suffix("") not in kept):
             discard(log)
     if everything and lab.store.directory.exists():
-        with holding.alone(lab.cache / holding.CACHE_LOCK) as free:
+        with cache_locks.alone(lab.cache / cache_locks.CACHE_LOCK) as free:
             if free:
                 gone.append(lab.store.directory)
                 discard(lab.store.directory)

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 
 _KIND = "application/vnd.oci.image"
 _INDEX, _MANIFEST = f"{_KIND}.index.v1+json", f"{_KIND}.manifest.v1+json"

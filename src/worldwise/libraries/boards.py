@@ -12,10 +12,10 @@ from pydantic import Field, field_validator, model_validator
 from worldwise.base import files, paths
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model, StrictModel, Text, parse, read_text
+from worldwise.base.toml.toml_model import Model, StrictModel, Text, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
 from worldwise.libraries.cores import features_of
-from worldwise.libraries.fitting import Calibration, Fittable
+from worldwise.libraries.fittable import Calibration, Fittable
 from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml_model import StrictModel, Text
-from worldwise.libraries.fitting import Fittable
+from worldwise.base.toml.toml_model import StrictModel, Text
+from worldwise.libraries.fittable import Fittable
 
 Kind = Literal["out-of-order", "in-order", "mcu"]
 

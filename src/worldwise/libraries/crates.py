@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worldwise.base import paths
-from worldwise.lab.debian.second import BUNDLE
+from worldwise.lab.debian.second_sources import BUNDLE
 from worldwise.lab.image import Crate, Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries.portable import Portable, portables

@@ -19,7 +19,7 @@ from worldwise.base import files
 from worldwise.base.disk import listing_digest
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.json_model import require_shallow
-from worldwise.base.toml_model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 from worldwise.lab.image import check_files
 
 MANIFEST = "code.json"

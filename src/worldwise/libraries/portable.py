@@ -18,10 +18,10 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.base.toml.toml_model import Model, parse, read_text
 from worldwise.libraries import curve_table
 from worldwise.libraries.boards import load_core
-from worldwise.libraries.unfit import undescribed
+from worldwise.libraries.own_library.mistaken_folder import undescribed
 
 # Every curve with a name here, in the order of the tables. Reports list a curve that no library has as missing.
 CURVES = tuple(curve_table.CURVES)

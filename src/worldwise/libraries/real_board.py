@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from worldwise.base.toml_model import Model, Text
+from worldwise.base.toml.toml_model import Model, Text
 
 _CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.lab.sandbox.limits import KIB, Limits, broken_limit
 from worldwise.lab.sandbox.refusals import refusal_in
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.sandbox.lending import socket_of
+from worldwise.lab.sandbox.lent_folders import socket_of
 
 # A packet that is damaged again and again, and one longer than any that is asked for, is garbage.
 _TRIES = 3

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from worldwise.base.counted import Unit
+from worldwise.base.counter_units import Unit
 from worldwise.machine.machine import Machine
 
 # Where a case begins: on a machine restored from its saved state, or on a machine started for it.

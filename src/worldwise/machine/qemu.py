@@ -11,10 +11,10 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.lending import lent, scratch
+from worldwise.lab.sandbox.file_copies import copy_in, take_file
+from worldwise.lab.sandbox.lent_folders import lent, scratch
 from worldwise.lab.sandbox.limits import Limits, Watch, ended
 from worldwise.lab.sandbox.network import Bind
-from worldwise.lab.sandbox.taking import copy_in, take_file
 from worldwise.machine.diagnosis import CONSOLES, diagnosis, panic
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, NETWORK, RECORDS, SAID, SECURE_CONSOLE, Machine
 from worldwise.machine.plugin import Plugin

@@ -16,11 +16,11 @@ from filelock import FileLock
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.base.work import Begun, Done
-from worldwise.lab.holding import mark_used
+from worldwise.base.progress_notes import Begun, Done
+from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import check_files
-from worldwise.lab.recent import Recent
-from worldwise.lab.sandbox.lending import socket_of
+from worldwise.lab.recent_hashes import Recent
+from worldwise.lab.sandbox.lent_folders import socket_of
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.diagnosis import diagnosis, last_line, panic, raise_refusal
 from worldwise.machine.gdbstub import GdbStub

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.libraries import boards, portable
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from worldwise.base import paths, toml_model
+from worldwise.base import paths
+from worldwise.base.toml import toml_model
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a family declares to the plan: its operations, where they are measured, and their parameters.
 
-A family declares it in its file `spec.py`: see worldwise.base.stages. worldwise.plan.catalogue collects them.
+A family declares it in its file `spec.py`: see worldwise.base.family_stages. worldwise.plan.catalogue collects them.
 """
 
 from collections.abc import Callable, Mapping

@@ -5,18 +5,26 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from worldwise.base import files, paths, toml_model
+from worldwise.base import files, paths
 from worldwise.base.choices import choice_error, did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import Path as TomlPath
+from worldwise.base.toml import toml_model
+from worldwise.base.toml.key_lines import Path as TomlPath
 from worldwise.base.units import parse_duration, parse_frequency
-from worldwise.plan.block import Block, require_few
 from worldwise.plan.budget import BUDGET_MEASURES, BUDGET_PLACE, Budget, check_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import MEASURES, PUBLISHED
-from worldwise.plan.document import Document
 from worldwise.plan.spec import PLACES
-from worldwise.plan.tables import BudgetTable, CasesTable, PublishedTable, RecommendedTable, SuiteTable, suite_table
+from worldwise.plan.suite_file.block import Block, require_few
+from worldwise.plan.suite_file.document import Document
+from worldwise.plan.suite_file.tables import (
+    BudgetTable,
+    CasesTable,
+    PublishedTable,
+    RecommendedTable,
+    SuiteTable,
+    suite_table,
+)
 
 FORMAT = 1
 

@@ -13,8 +13,8 @@ from worldwise.predict.code import Facts, facts_of
 from worldwise.predict.rules import OWN
 from worldwise.predict.sampling import estimate_rows
 from worldwise.predict.shares import shares
+from worldwise.records.model_predictions import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.trace_cycles import CyclesRow, Stratum
 from worldwise.records.trace_records import Pass
 

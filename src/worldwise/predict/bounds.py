@@ -13,7 +13,7 @@ from worldwise.predict import rules
 from worldwise.predict.domains import Domain, by_of, code_of, waits_of
 from worldwise.predict.errors import ErrorLine, ErrorLines
 from worldwise.predict.sampling import SamplingError, sampling_error
-from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
+from worldwise.records.model_predictions import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 
 State = Literal["first", "warm"]
 STATES: Mapping[State, str] = {"first": "first call", "warm": "warm"}

@@ -11,7 +11,7 @@ from worldwise.libraries import own_code
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
-from worldwise.run.watch import ARMV7, MOST_CORES
+from worldwise.run.traces.watch import ARMV7, MOST_CORES
 
 # What stands for a flash that never waits.
 NO_FLASH = "none"

@@ -14,7 +14,7 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.catalogue import is_board
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.predict import rules
-from worldwise.records.predicted import PredictedSample
+from worldwise.records.model_predictions import PredictedSample
 
 Code = Literal["integer", "neon", "float"]
 By = Literal["assembly", "compiled"]

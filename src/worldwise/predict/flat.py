@@ -13,8 +13,8 @@ from worldwise.predict.cores import is_armv7
 from worldwise.predict.rules import KERNEL, PROGRAM
 from worldwise.records.check import CheckedRecords
 from worldwise.records.flat import FlatCycles, FlatRegion
+from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.trace_records import Event, Pass
 
 # Instructions of the interrupt of a board's counter, which a sample's count leaves out: COUNTER_HANDLER of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from worldwise.predict.shares import shares
-from worldwise.records.predicted import CAUSES
+from worldwise.records.model_predictions import CAUSES
 from worldwise.records.trace_cycles import CyclesRow, Stratum, UnitSums
 
 # Standard errors to both sides that have 95 % of a normal distribution.

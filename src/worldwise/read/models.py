@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from worldwise.base.counted import INSTRUCTIONS, Unit
-from worldwise.lab import differing
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
+from worldwise.lab import lock_differences
 from worldwise.plan.case import parameters_of
-from worldwise.read.parts import Footprint, Result, WithParts, without_empty
+from worldwise.read.family_fields import Footprint, Result, WithParts, without_empty
 from worldwise.read.published import Figure
-from worldwise.records.predicted import Predicted
+from worldwise.records.model_predictions import Predicted
 
 FORMAT: Literal[4] = 4
 
@@ -263,7 +263,7 @@ class RunSummary(Result):
     @property
     def differs(self) -> str:
         """That its lab differs from the lock, and in what, without a full stop; empty if it does not."""
-        return differing.sentence(self.drift)
+        return lock_differences.sentence(self.drift)
 
     @model_serializer(mode="wrap")
     def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
-from worldwise.base.toml_lines import TomlLines
-from worldwise.base.toml_model import parse
+from worldwise.base.family_stages import declared
+from worldwise.base.toml.key_lines import TomlLines
+from worldwise.base.toml.toml_model import parse
 
 # Statistics and units that are no measurement: never shown beside ours.
 _NOT_MEASURED = ("budget",)

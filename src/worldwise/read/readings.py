@@ -8,15 +8,15 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worldwise.base import stages
+from worldwise.base import family_stages
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import family_of
+from worldwise.read.family_fields import Part, Parts
 from worldwise.read.models import Row
-from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 # What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]
@@ -59,7 +59,7 @@ class Readings(Parts):
 
 def declared_readings() -> Mapping[str, Readings]:
     """Each family's READINGS, by family."""
-    return stages.declared("readings", Readings)
+    return family_stages.declared("readings", Readings)
 
 
 def readings_of(case: Case) -> Readings:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from worldwise.read.readings import readings_of
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 # (case, measure, place) -> its samples in the order of the calls, the first and the warm-up ones included.
 Samples = Mapping[tuple[str, str, str], Sequence[Sample]]

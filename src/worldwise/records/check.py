@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
-from worldwise.base import stages
+from worldwise.base import family_stages
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of
@@ -135,7 +135,7 @@ class Evidence:
 def all_owed() -> Mapping[tuple[str, str], Owed]:
     """What operations owe, by (kind of target, operation). Raises TypeError if two families declare the same one."""
     found: dict[tuple[str, str], Owed] = {}
-    for family, evidence in stages.declared("evidence", Evidence).items():
+    for family, evidence in family_stages.declared("evidence", Evidence).items():
         for owed in evidence.owed:
             for kind in owed.kinds:
                 if (kind, owed.operation) in found:

@@ -11,9 +11,9 @@ from pydantic import Field, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base.toml.toml_model import first_problem
+from worldwise.records.model_predictions import CAUSES
 from worldwise.records.models import Count, RecordModel
-from worldwise.records.predicted import CAUSES
 from worldwise.records.trace import MOST_LINE, MOST_PACKED, unreadable
 
 _REGION = b'{"type":"region"'

@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 from worldwise.records.trace_cycles import (
     Cycles,
     CyclesLine,

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from worldwise.base.counted import INSTRUCTIONS
+from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.tables import Section
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.read.models import Reading
-from worldwise.report import hosted
-from worldwise.report.first import SCREEN_LINES, lines_of
-from worldwise.report.predicted import verdict_line
+from worldwise.report.first_screen import SCREEN_LINES, lines_of
+from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.predictions import verdict_line
 from worldwise.report.report import answers, heading, sections
+from worldwise.report.sections import linux_hosts
+from worldwise.report.sections.tasks import Times
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.tables import ANSWER_LINES, Answer
-from worldwise.report.tasks import Times
-from worldwise.report.terminal import print_prose, print_section
-from worldwise.report.verdicts import budget_verdict
 
 # A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
@@ -140,11 +140,11 @@ def measured_lines(reading: Reading) -> list[str]:
         parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
-    if differs := differing.whole(reading.run.drift):
+    if differs := lock_differences.whole(reading.run.drift):
         lines.append(differs)
     if reading.run.stack:
         lines.append(reading.run.stacked)
-    lines += hosted.summary(reading)
+    lines += linux_hosts.summary(reading)
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading)}")
     if predicted := verdict_line(reading):

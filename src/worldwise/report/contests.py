@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.read.contests import differing, matches
 from worldwise.read.models import Row
-from worldwise.report.comparing import core_of
+from worldwise.report.row_words import core_of
 
 Text = Callable[[Row], str]
 

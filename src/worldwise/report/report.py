@@ -7,19 +7,20 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from worldwise.base.outgoing import csv_text, json_text
+from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.lab import differing
+from worldwise.lab import lock_differences
 from worldwise.read.models import CLOCKS, Reading, Row
-from worldwise.read.order import in_reading_order
-from worldwise.report import counts, hosted, inputs, predicted, prices, tasks
-from worldwise.report.counts import label, tee_rows
-from worldwise.report.document import first_lines, section_lines
-from worldwise.report.formats import latex, predicted_data, tracking
+from worldwise.read.row_order import in_reading_order
+from worldwise.report import predictions
+from worldwise.report.formats import ci_formats, latex, predicted_data
+from worldwise.report.formats.markdown import first_lines, section_lines
+from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.sections import counts, inputs, linux_hosts, prices, tasks
+from worldwise.report.sections.counts import label, tee_rows
+from worldwise.report.sections.units import in_unit, table_in_unit
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, tables_in
-from worldwise.report.terminal import print_prose, print_section
-from worldwise.report.units import in_unit, table_in_unit
-from worldwise.report.verdicts import budget_verdict
 
 
 def sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -65,9 +66,9 @@ def _end(reading: Reading, _full: bool) -> list[Section]:
     return [part for part in parts if part]
 
 
-_LAST = (Group(900, hosted.sections), Group(910, inputs.sections), Group(1000, _end))
+_LAST = (Group(900, linux_hosts.sections), Group(910, inputs.sections), Group(1000, _end))
 # Before the times of one instruction per cycle.
-_PREDICTED = Group(299, predicted.sections)
+_PREDICTED = Group(299, predictions.sections)
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
@@ -84,7 +85,7 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
 
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
-    more = hosted.host_json(reading) | inputs.inputs_json(reading)
+    more = linux_hosts.host_json(reading) | inputs.inputs_json(reading)
     more |= {"predicted": predicted_data.reading_json(reading)} if reading.predictions else {}
     if not more:
         return json_text(reading.model_dump_json(indent=2)) + "\n"
@@ -130,7 +131,7 @@ def to_csv(reading: Reading) -> str:
             for group in sorted(_columns(), key=lambda group: group.rank)
             for header, value in group.columns(reading).items()
         },
-        **hosted.columns(reading),
+        **linux_hosts.columns(reading),
         **predicted_data.columns(reading),
         "includes": lambda row: row.includes,
     }
@@ -153,12 +154,12 @@ def to_latex(reading: Reading) -> str:
 
 def to_github_action_benchmark(reading: Reading) -> str:
     """The medians, and bytes of memory, as github-action-benchmark reads them (`customSmallerIsBetter`)."""
-    return tracking.to_github_action_benchmark(_figures(reading))
+    return ci_formats.to_github_action_benchmark(_figures(reading))
 
 
 def to_bencher(reading: Reading) -> str:
     """The medians, and bytes of memory, in Bencher Metric Format."""
-    return tracking.to_bencher(_figures(reading))
+    return ci_formats.to_bencher(_figures(reading))
 
 
 EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
@@ -171,15 +172,15 @@ EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
 }
 
 
-def _figures(reading: Reading) -> Iterable[tracking.Figure]:
+def _figures(reading: Reading) -> Iterable[ci_formats.Figure]:
     """A figure for every row, under the name that `worldwise compare` gives the row."""
     for row in in_reading_order(reading.rows):
         name = f"{row.case} {row.measure} {row.place}"
-        yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
+        yield ci_formats.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
         for part in ("stack", "heap", "flash", "ram"):
             value = getattr(row.footprint, part)
             if value is not None:
-                yield tracking.Figure(name, f"{part}-bytes", value)
+                yield ci_formats.Figure(name, f"{part}-bytes", value)
 
 
 def heading(reading: Reading) -> str:
@@ -192,7 +193,7 @@ def _provenance(reading: Reading) -> str:
     lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
     revision = f", revision {run.git[:12]}" if run.git else ""
     said = f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
-    return " ".join(filter(None, (said, run.settings, differing.whole(run.drift))))
+    return " ".join(filter(None, (said, run.settings, lock_differences.whole(run.drift))))
 
 
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:

@@ -3,11 +3,11 @@
 
 from collections.abc import Iterable
 
-from worldwise.base.counted import INSTRUCTIONS, NANOSECONDS
+from worldwise.base.counter_units import INSTRUCTIONS, NANOSECONDS
 from worldwise.base.tables import factor, whole
 from worldwise.base.units import parse_frequency
 from worldwise.read.models import Reading, Row
-from worldwise.report.counts import row_text
+from worldwise.report.sections.counts import row_text
 
 # The clock at which an answer shows counts as time if the run has no budget.
 CLOCK = "2 GHz"

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worldwise.base import stages
+from worldwise.base import family_stages
 from worldwise.base.tables import Section, Table
 from worldwise.plan.catalogue import Measured, family_of, family_of_operation
 from worldwise.read.models import Reading, Row
@@ -162,7 +162,7 @@ class Tables:
 
 def declared_tables() -> Mapping[str, Tables]:
     """Each family's TABLES, by family, in the order of the families."""
-    return stages.declared("tables", Tables)
+    return family_stages.declared("tables", Tables)
 
 
 def tables_of(one: Measured) -> Tables:

@@ -2,7 +2,7 @@
 """Campaigns: cases that take many machines; each machine does one step and ends.
 
 The output of all machines becomes the records of one case. The operation's family defines the steps in its file
-`campaign.py`: see worldwise.base.stages.
+`campaign.py`: see worldwise.base.family_stages.
 """
 
 import json
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.stages import declared
+from worldwise.base.family_stages import declared
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
@@ -26,7 +26,7 @@ from worldwise.plan.spec import OWN
 from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
-from worldwise.run.code.counting import run_case as run_own_case
+from worldwise.run.code.region_counts import run_case as run_own_case
 
 # Increase this number when a campaign changes what it does: results of the old campaign are then not reused.
 _METHOD = 2

@@ -8,8 +8,8 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.machine.machine import RECORDS
 from worldwise.machine.measurer import Ended
+from worldwise.run.folder.rundir import LIMITS
 from worldwise.run.results import ResultStore
-from worldwise.run.rundir import LIMITS
 
 
 def bring(results: ResultStore, digest: str, directory: Path, name: str, run: Callable[[Path], Ended]) -> None:

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
+from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.base.progress_notes import FAILED, REUSED, CaseEnd
 from worldwise.base.revision import revision
-from worldwise.base.work import FAILED, REUSED, CaseEnd
 from worldwise.lab.host.facts import host_facts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.gdbboard import GdbBoard
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Ended, Measurer
-from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
@@ -33,18 +33,18 @@ from worldwise.plan.inputs import others
 from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords
 from worldwise.run import campaign, draws
-from worldwise.run import reproduction as compare
-from worldwise.run.again import count_again
 from worldwise.run.case_check import check_run, found_words
-from worldwise.run.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.emulator_count import count_again
+from worldwise.run.folder import reproduction as compare
+from worldwise.run.folder.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
 from worldwise.run.options import Beside, Elsewhere, Options, Progress
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import Run
 from worldwise.run.work import Work, by_variant, compile_order
-from worldwise.run.writer import RunWriter
+from worldwise.targets.all_targets import EMULATED, Target
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import EMULATED, Target
 from worldwise.targets.silicon import silicon
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.

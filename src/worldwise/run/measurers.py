@@ -12,18 +12,18 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.machine.farm import PREFIX, FarmPlace, FarmServer, parse_place
-from worldwise.machine.gdbboard import GdbBoard
-from worldwise.machine.gdbserver import Address, parse_address
-from worldwise.machine.gdbstarted import KINDS, Start, StartedServer, start_of
+from worldwise.machine.board.farm import PREFIX, FarmPlace, FarmServer, parse_place
+from worldwise.machine.board.gdbboard import GdbBoard
+from worldwise.machine.board.gdbprocess import KINDS, Start, StartedServer, start_of
+from worldwise.machine.board.gdbserver import Address, parse_address
+from worldwise.machine.board.serialline import SerialAddress, parse_serial
+from worldwise.machine.linux_host.signed_tas import Trust, trust_of
+from worldwise.machine.linux_host.ssh import SshAddress, parse_ssh
+from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.measurer import Description
-from worldwise.machine.serialline import SerialAddress, parse_serial
-from worldwise.machine.ssh import SshAddress, parse_ssh
-from worldwise.machine.sshhost import SshHost
-from worldwise.machine.trusted import Trust, trust_of
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE
-from worldwise.run.manifests import ChipClock, RunManifest, Via
+from worldwise.run.folder.manifests import ChipClock, RunManifest, Via
 from worldwise.targets.silicon import not_on_a_host, silicon
 
 _SSH = "ssh://"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from worldwise.base.work import CaseEnd
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.machine.measurer import StartFrom
 from worldwise.plan.case import Case
+from worldwise.run.folder.rundir import Run
 from worldwise.run.measurers import Remote
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import Run
 
 
 class Progress(Protocol):

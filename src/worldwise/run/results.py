@@ -21,9 +21,9 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.json_model import parse_json
 from worldwise.lab.image import MOST_MANIFEST, check_files
-from worldwise.lab.shared import Shared
+from worldwise.lab.shared_store.store import Shared
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE
-from worldwise.run.rundir import LIMITS
+from worldwise.run.folder.rundir import LIMITS
 from worldwise.targets.families import host_files
 
 _MANIFEST = "result.json"

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import curve_table, own, portable
+from worldwise.libraries import curve_table, portable
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.portable import Portable, find, portables
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
@@ -236,7 +237,7 @@ class BoardTarget:
 
         Raises WorldwiseError if the program does not fit the board, saying what is too small.
         """
-        with own.told(case.implementation):
+        with own_libraries.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
             folder = find(case.implementation).folder if case.implementation in portables() else None
             name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{folder or ''}"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a family's machine needs besides what every machine has.
 
-A family declares it in its file `images.py`: see worldwise.base.stages. A family without needs has no such file.
+A family declares it in its file `images.py`: see worldwise.base.family_stages. A family without needs has no such file.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worldwise.base.counted import Unit
-from worldwise.base.stages import declared
+from worldwise.base.counter_units import Unit
+from worldwise.base.family_stages import declared
 from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board
 from worldwise.libraries.crates import Crates

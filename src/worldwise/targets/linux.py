@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.lab.image import ImageStore, Recipe
-from worldwise.libraries import own
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.machine.elf import symbol_address
+from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
@@ -108,7 +108,7 @@ class PlainTarget:
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine, and the program of the case's library, curve and build options."""
-        with own.told(case.implementation):
+        with own_libraries.told(case.implementation):
             kernel, initramfs, program = used = [images.get(recipe) for recipe in self.recipes(case)]
         parts = {
             "Image": (kernel, "Image"),

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import stack
 from worldwise.libraries.stacks.config import require_settings
-from worldwise.machine.elf import loaded_bytes, symbol_address
+from worldwise.machine.elf_files.symbol_addresses import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
     DETERMINISTIC_MACHINE,
@@ -68,7 +68,7 @@ class OpteeMachineTarget:
         """The machine of the case's variant."""
         wanted = images_of(case)
         wanted.build_first(images.notify)  # here, because `images` can announce it
-        with own.told(case.implementation):
+        with own_libraries.told(case.implementation):
             if own_stack := stack.current():
                 optee_images.require_understood(own_stack, images)
             used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))

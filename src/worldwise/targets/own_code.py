@@ -11,7 +11,7 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own_code
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
-from worldwise.machine.elf import symbol_address
+from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
 from worldwise.targets.architecture import ARCHITECTURES, QUIET, Architecture

@@ -12,7 +12,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import Image, ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import MAIN
-from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.lent_folders import scratch
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.plugin import cycles_plugin
 from worldwise.validation.cells import Call

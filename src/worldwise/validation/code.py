@@ -8,7 +8,7 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.machine.elfasking import ask, content_of
+from worldwise.machine.elf_files.questions import ask, content_of
 from worldwise.validation.bench import Block
 
 Place = tuple[int, int]

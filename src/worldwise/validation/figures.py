@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import StrictModel, parse, read_text
+from worldwise.base.toml.toml_model import StrictModel, parse, read_text
 
 HARDWARE = paths.PUBLISHED / "hardware"
 # What others measured with worldwise: a file for each run, by `worldwise contribute`.

@@ -4,8 +4,8 @@
 from collections.abc import Iterable
 
 from worldwise.base.tables import Section, Table
-from worldwise.validation.blind import kept_blind
-from worldwise.validation.blind_report import blind_section, changed_section, numbers
+from worldwise.validation.blind_test.report_tables import blind_section, changed_section, numbers
+from worldwise.validation.blind_test.results import kept_blind
 from worldwise.validation.cells import left_out
 from worldwise.validation.record import Row, Run, error_of
 from worldwise.validation.statistics import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from worldwise.predict.domains import NOT_FLOAT, Domain, kinds_of
 from worldwise.predict.errors import ALL, FITTED, rank, took
-from worldwise.validation.blind import BlindFigures, changed, judging, kept_blind
+from worldwise.validation.blind_test.results import BlindFigures, changed, judging, kept_blind
 from worldwise.validation.record import Row, Run, error_of
 
 

@@ -3,8 +3,8 @@
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.disk import directory_size, space_text
+from worldwise.base.output import safe_text
 from worldwise.cli.lab import root, sources  # noqa: F401 - their commands join the group
 from worldwise.cli.lab.container import image_command
 from worldwise.cli.lab.group import lab
@@ -25,10 +25,10 @@ def clean(everything: bool) -> None:
     before = directory_size(place.cache)
     gone = remove_labs(places, everything)
     if not gone:
-        outgoing.echo("nothing to remove")
+        safe_text.echo("nothing to remove")
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
-    outgoing.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")
+    safe_text.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")
 
 
 lab.add_command(image_command)

@@ -14,15 +14,16 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import files, outgoing
+from worldwise.base import files
 from worldwise.base.disk import directory_size, require_space, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.cli.cache import age_seconds
-from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import check_output
+from worldwise.lab.build_root import MARKER
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.lab.making import MARKER
 from worldwise.lab.oci import Layer, write_image
 from worldwise.lab.roots import RECIPE
 
@@ -106,7 +107,7 @@ def image_command(file: Path, wheel: Path, age: float | None) -> None:
         whole = Path(name, "image")
         digest = write_image(whole, work, layers, settings, named)
         whole.replace(file)
-    outgoing.echo(f"{file}: {space_text(file.stat().st_size)}, {len(layers)} layers, manifest sha256:{digest}")
+    safe_text.echo(f"{file}: {space_text(file.stat().st_size)}, {len(layers)} layers, manifest sha256:{digest}")
 
 
 def _described(wheel: Path, lab: Lab) -> tuple[str, str]:

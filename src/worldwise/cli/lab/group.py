@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import click
 
-from worldwise.cli.group import Group
+from worldwise.cli.common.group import Group
 from worldwise.lab.roots import MAIN, ROOTS
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.lab import differing, drift
+from worldwise.lab import drift, lock_differences
 from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, Source, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
@@ -123,7 +123,7 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
 
 def _words(found: Proposal, new: Lock, suite: str, compared: str) -> str:
     before, after = found.old.digest(RECIPE)[:12], new.digest(RECIPE)[:12]
-    changed = differing.changes(found.old, new)
+    changed = lock_differences.changes(found.old, new)
     lines = [f"Lab: {before} -> {after}" if before != after else f"Lab: {before}, as before", ""]
     lines += [f"- {change}" for change in changed] or ["No version differs."]
     if found.staying:
@@ -175,7 +175,7 @@ def _explained(suite: str, runs: Path, folder: Path) -> None:
 
 def _functions(old: Path, new: Path) -> str:
     """The functions that changed most, as Markdown: a table for each file that both folders have."""
-    from worldwise.report.document import markdown_text
+    from worldwise.report.formats.markdown import markdown_text
 
     parts = []
     for path in sorted(old.glob("*.json")):
@@ -199,7 +199,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
 
 
 def _call(words: Sequence[str], allowed: tuple[int, ...]) -> None:
-    outgoing.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
+    safe_text.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
     status = subprocess.run([sys.executable, "-P", "-m", "worldwise", *words], check=False).returncode
     if status not in allowed:
         raise WorldwiseError(f"`worldwise {words[0]}` ended with status {status}", "its words are above")

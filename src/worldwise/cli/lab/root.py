@@ -9,20 +9,21 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.columns import echo_line
+from worldwise.base.output import safe_text
+from worldwise.cli.common.columns import echo_line
+from worldwise.cli.common.options import locked_option, setting
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
-from worldwise.cli.options import locked_option, setting
-from worldwise.lab import differing
 from worldwise.lab import drift as drifting
+from worldwise.lab import lock_differences
 from worldwise.lab.debian.lock import File, differences, load_lock
 from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
 from worldwise.lab.lab import Lab, labs_in, open_lab
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.identity import Confinement, confinement
-from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.network import Bind
 
 
@@ -56,7 +57,7 @@ def build(context: click.Context, name: str, everything: bool, kinds: tuple[str,
     if everything:
         place.fetch()
     if not built:
-        outgoing.echo(f"{place.title} ({place.digest[:12]}) is up to date")
+        safe_text.echo(f"{place.title} ({place.digest[:12]}) is up to date")
     # A lab that cannot be entered is of no use: this raises an error that says why.
     place.run(["true"])
 
@@ -78,16 +79,16 @@ def drift(name: str, undo: bool) -> None:
     title = "the lab" if name == MAIN else f"the root {name}"
     if undo:
         there = drifting.forget(cache, lock)
-        outgoing.echo(f"{title} is that of the lock again" if there else f"{title} does not differ from the lock")
+        safe_text.echo(f"{title} is that of the lock again" if there else f"{title} does not differ from the lock")
         return
     new = drifting.kept(cache, lock)
     if new is None:
-        outgoing.echo(f"{title} does not differ from the lock")
+        safe_text.echo(f"{title} does not differ from the lock")
         return
     for package, before, after in differences(lock, new):
-        outgoing.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
-    outgoing.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
-    outgoing.echo(differing.whole(differing.changes(lock, new)))
+        safe_text.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
+    safe_text.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
+    safe_text.echo(lock_differences.whole(lock_differences.changes(lock, new)))
     sys.exit(1)
 
 
@@ -106,7 +107,7 @@ def status() -> None:
     rows.append(("SHA-256", place.digest))
     rows.append(("state", problem or "built"))
     if place.differing:
-        rows.append(("lock", differing.sentence(place.differing)))
+        rows.append(("lock", lock_differences.sentence(place.differing)))
     rows.append(("directory", str(place.directory)))
     if not problem:
         rows.append(("size", space_text(directory_size(place.root))))
@@ -152,12 +153,12 @@ def check(name: str) -> None:
     place.require()
     if not place.contents.listed and (problem := place.list_contents()):
         raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
-    with outgoing.console(stderr=True).status("hashing") as shown:
+    with safe_text.console(stderr=True).status("hashing") as shown:
         found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
     for problem in found.problems:
-        outgoing.echo(problem)
+        safe_text.echo(problem)
     verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
-    outgoing.echo(
+    safe_text.echo(
         f"{place.title} ({place.digest[:12]}): {found.files:,} files with {found.size:,} bytes, {found.links:,} links, "
         f"{found.seconds:.1f} s: {verdict}"
     )
@@ -208,7 +209,7 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
     shown = {one: str(PurePosixPath("/work", one.relative_to(here))) for one in lend} or {here: "/work"}
     binds: list[Bind] = [(path, inside, "rw") for path, inside in shown.items()]
     if not lend and (problem := _out_of_reach(here, confinement(steady=True))):
-        outgoing.echo(f"worldwise: {problem}", err=True)
+        safe_text.echo(f"worldwise: {problem}", err=True)
     env = {"TERM": os.environ["TERM"]} if tty and "TERM" in os.environ else {}
     command = place.command(
         argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty, steady=True

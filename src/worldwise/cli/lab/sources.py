@@ -10,18 +10,20 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.ending import EXIT_EXCEEDED
+from worldwise.base.output import safe_text
+from worldwise.cli.common.options import check_output
+from worldwise.cli.common.process_end import EXIT_EXCEEDED
 from worldwise.cli.lab.group import lab, listing_roots, root_argument
 from worldwise.cli.lab.propose import propose
-from worldwise.cli.options import check_output
-from worldwise.lab import asking, bundle, yanked
+from worldwise.lab import bundle, yank_check
+from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish, resolve, with_sha1
-from worldwise.lab.debian.second import BUNDLE, second_sources
+from worldwise.lab.debian.second_sources import BUNDLE, second_sources
 from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, open_lab
@@ -63,37 +65,37 @@ def relock(name: str, proposed: Path | None, suite: str) -> None:
         check_output(proposed)
         measured = suite if name == MAIN and suite != "none" else ""
         there = propose(root, proposed, lambda new: _with_sha1(new, name), measured)
-        outgoing.echo(f"{proposed}: what differs" if there else "nothing changed")
+        safe_text.echo(f"{proposed}: what differs" if there else "nothing changed")
         return
     wish = load_wish(root.wish)
     try:
         old = load_lock(root.lock)
     except WorldwiseError as error:
         old = None
-        outgoing.echo(f"no lock to compare with: {error.message}", err=True)
-    console = outgoing.console(stderr=True)
+        safe_text.echo(f"no lock to compare with: {error.message}", err=True)
+    console = safe_text.console(stderr=True)
     with console.status("asking the mirror"):
         new = resolve(wish)
     new = _with_sha1(new, name)
     changes = differences(old, new)
     text = dump_lock(new)
     if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
-        outgoing.echo("nothing changed")
+        safe_text.echo("nothing changed")
         return
     temporary = root.lock.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(root.lock)
     for package, before, after in changes:
-        outgoing.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
+        safe_text.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
     before, after = (Lab(old).digest[:12] if old else "(none)"), Lab(new).digest[:12]
-    outgoing.echo(f"{'lab' if name == MAIN else name}: {before} -> {after}")
+    safe_text.echo(f"{'lab' if name == MAIN else name}: {before} -> {after}")
     if name == MAIN:
-        outgoing.echo(
+        safe_text.echo(
             "The lab, and every image built in it, will be made anew, and every count measured anew: counts of "
             "different labs are not comparable. Commit lab/lock.json together with figures measured with it."
         )
     else:
-        outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+        safe_text.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
 
 
 def _with_sha1(new: Lock, name: str) -> Lock:
@@ -137,32 +139,32 @@ def mirrors_command(names: tuple[str, ...]) -> None:
       worldwise lab mirrors
       worldwise lab mirrors --root main --root render
     """
-    lost: list[asking.Lost] = []
-    with outgoing.console(stderr=True).status("asking") as shown:
+    lost: list[mirror_check.Lost] = []
+    with safe_text.console(stderr=True).status("asking") as shown:
         for place in [open_lab(name=name) for name in dict.fromkeys(names)]:
 
             def told(left: int, title: str = place.title) -> None:
                 shown.update(f"asking for {title}: {left:,} files to be found")
 
             wanted = list({item.file.sha256: item for item in place.wanted()}.values())
-            found = asking.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
+            found = mirror_check.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
             if any(not one.answers for one in found):
                 raise no_mirror()
             gone = [one for one in found if one.vanished]
             verdicts = [f"{len(gone):,} on none"] if gone else []
             verdicts += [f"{len(found) - len(gone):,} without an answer"] if len(found) > len(gone) else []
             verdict = ", ".join(verdicts) or "a mirror has each"
-            outgoing.echo(f"{place.title}: {len(wanted):,} files: {verdict}")
+            safe_text.echo(f"{place.title}: {len(wanted):,} files: {verdict}")
             # Of files without an answer, one says as much as all.
             for one in gone or found[:1]:
-                outgoing.echo(f"  {one.describe()}")
+                safe_text.echo(f"  {one.describe()}")
             lost += found
             if len(found) == len(wanted) and not gone:
                 break
     if not lost:
         return
     if any(one.vanished for one in lost):
-        outgoing.echo(f"ways out: {BUNDLE}; {OTHER_MIRROR}; {RELOCK}", err=True)
+        safe_text.echo(f"ways out: {BUNDLE}; {OTHER_MIRROR}; {RELOCK}", err=True)
         sys.exit(EXIT_EXCEEDED)
     raise WorldwiseError(
         f"no mirror answered for {len(lost):,} files", "check the network and the proxies: `worldwise doctor --network`"
@@ -181,11 +183,11 @@ def yanked_command() -> None:
     place = open_lab(name="render")
     place.ensure()
     crates = pinned_crates()
-    found = {f"crates ({len(crates)})": yanked.yanked_crates(place, crates)}
+    found = {f"crates ({len(crates)})": yank_check.yanked_crates(place, crates)}
     for name in ("run", "dask"):
-        found[f"requirements/{name}.txt"] = yanked.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
+        found[f"requirements/{name}.txt"] = yank_check.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
     for what, which in found.items():
-        outgoing.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
+        safe_text.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
     if any(found.values()):
         sys.exit(EXIT_EXCEEDED)
 
@@ -228,7 +230,7 @@ def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     places = [open_lab(name=name) for name in dict.fromkeys(names)]
     for place in places:
         place.fetch()
-    crates = Crates(lambda text: outgoing.echo(f"worldwise: {text}", err=True))
+    crates = Crates(lambda text: safe_text.echo(f"worldwise: {text}", err=True))
     found = pinned_crates()
     for crate in found:
         crates.file(crate)
@@ -236,11 +238,11 @@ def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     roots = {place.name: place.digest for place in places}
     if artefact:
         digest = bundle.export_artefact(file, roots, entries)
-        outgoing.echo(f"{file}: {len({entry.sha256 for entry in entries})} files, sha256:{digest}")
-        outgoing.echo("pushed to a registry as HOST/NAME, it is the second source oci://HOST/NAME@sha256:" + digest)
+        safe_text.echo(f"{file}: {len({entry.sha256 for entry in entries})} files, sha256:{digest}")
+        safe_text.echo("pushed to a registry as HOST/NAME, it is the second source oci://HOST/NAME@sha256:" + digest)
         return
     size = bundle.export(file, roots, entries)
-    outgoing.echo(f"{file}: {len({entry.member for entry in entries})} files, {space_text(size)}")
+    safe_text.echo(f"{file}: {len({entry.member for entry in entries})} files, {space_text(size)}")
 
 
 @lab.command("import")
@@ -276,14 +278,14 @@ def import_command(source: str) -> None:
             found = bundle.take(archive, entries)
     else:
         found = bundle.take(Path(source), entries)
-    outgoing.echo(
+    safe_text.echo(
         f"{found.taken} files taken, {found.there} were there, "
         f"{found.foreign} left out: no lock of this checkout names them"
     )
     for place in places:
         there = sum(place.store.has(item.file) for item in place.wanted())
         if there:
-            outgoing.echo(f"{place.title}: {there} of {len(place.wanted())} files are there")
+            safe_text.echo(f"{place.title}: {there} of {len(place.wanted())} files are there")
 
 
 def _entries(places: Sequence[Lab], crates: Iterable[Crate]) -> list[bundle.Entry]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from worldwise.base import files, outgoing
+from worldwise.base import files
 from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
-from worldwise.cli.ending import EXIT_ERROR
+from worldwise.cli.common.process_end import EXIT_ERROR
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
@@ -18,12 +19,12 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.harness import HARNESSES, Harness, harness_of
 from worldwise.machine.emulator import Emulator
-from worldwise.report.terminal import print_prose, print_section
-from worldwise.run.code.counting import calls_for_records
-from worldwise.run.code.executing import execute
+from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.rundir import Run
+from worldwise.run.code.program_wrapper import execute
+from worldwise.run.code.region_counts import calls_for_records
+from worldwise.run.folder.rundir import Run
 
 _MOST_BENCHMARKS, _MOST_LINES, _MOST_REASONS = 100, 10_000, 12
 
@@ -109,7 +110,7 @@ def _case_names(names: Sequence[str]) -> list[str]:
 
 
 def _print(harness: Harness, title: str, found: Sequence[Benchmark], refused: dict[str, WorldwiseError]) -> None:
-    console = outgoing.console()
+    console = safe_text.console()
     rows = []
     for one in found:
         code = one.ready.code

@@ -7,38 +7,38 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines
-from worldwise.cli.ending import EXIT_ERROR
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.session import Order, measure
+from worldwise.cli.run_command.measurement import Order, measure
+from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.user_code.kinds import Typed
 from worldwise.cli.user_code.memory import memory_section, short, ta_words
-from worldwise.cli.user_code.what import Typed
-from worldwise.cli.watched.tools import Session
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.own import Brought
 from worldwise.libraries.own_code import Code, Region, case_name
+from worldwise.libraries.own_library.own_libraries import Brought
 from worldwise.libraries.user_code.harness import harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
-from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
+from worldwise.run.code.region_counts import calls_for_records, calls_of
+from worldwise.run.folder.rundir import Run
 from worldwise.run.options import Options
-from worldwise.run.rundir import Run
 from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
@@ -157,7 +157,7 @@ def measure_codes(
     cases = [case for one in ready for case in one.cases]
     cores: Mapping[str, str] = {}
     if call.cores:
-        from worldwise.cli.watched.predicting import asked
+        from worldwise.cli.traces.run_predictions import asked
 
         cores = asked(call.cores, cases)
     text = f"# No suite: own code, measured by `worldwise run {option}`.\nformat = {FORMAT}\n"
@@ -170,7 +170,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     """One screen: the regions by what they cost, where the dearest went, and how to go on."""
     if shown.form != "table" or shown.full or shown.output:
         return show(run, shown)
-    console = outgoing.console()
+    console = safe_text.console()
     code, lives = ready.code, ready.counted.lives
     totals = {
         name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]

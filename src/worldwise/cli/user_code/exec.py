@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
-from worldwise.cli.helped import Command
-from worldwise.cli.options import DEFAULT_RUNS
+from worldwise.base import paths
+from worldwise.base.output import safe_text
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import DEFAULT_RUNS
 
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"
@@ -91,11 +92,11 @@ def exec_command(
     """
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
-    from worldwise.lab.recent import Recent
+    from worldwise.lab.recent_hashes import Recent
     from worldwise.libraries.user_code.harness import harness_line
     from worldwise.machine.emulator import Emulator
-    from worldwise.run.code.executing import append, execute, execute_firmware
     from worldwise.run.code.order import Wanted
+    from worldwise.run.code.program_wrapper import append, execute, execute_firmware
 
     if machine and (libraries or packages):
         raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")
@@ -106,7 +107,7 @@ def exec_command(
     lab.recent = Recent(lab.cache, _RECENT)
     lab.ensure()
     paths.require_writable(lab.cache)
-    note = (lambda _: None) if quiet else (lambda text: outgoing.echo(text, err=True))
+    note = (lambda _: None) if quiet else (lambda text: safe_text.echo(text, err=True))
     images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
         if machine:
@@ -127,9 +128,9 @@ def exec_command(
     if not quiet:
         count = done.instructions
         said = f"{count:,} instructions" if count is not None else "not counted, because it slept or waited"
-        outgoing.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
+        safe_text.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
         if not machine and (line := harness_line(program, arguments)):
-            outgoing.echo(f"worldwise: {line}", err=True)
+            safe_text.echo(f"worldwise: {line}", err=True)
     return done.status
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.helped import Command
-from worldwise.cli.options import writing
+from worldwise.base.output import safe_text
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.options import writing
 
 
 @click.command(cls=Command)
@@ -24,9 +24,9 @@ def init(folder: Path, force: bool) -> int:
       worldwise init
       worldwise run .
     """
-    from worldwise.plan.listed import PROJECT_FILE
+    from worldwise.plan.suite_list import PROJECT_FILE
     from worldwise.plan.user_code.project import Project
-    from worldwise.run.code.looking import look, text_of
+    from worldwise.run.code.measurable_files import look, text_of
 
     path = folder / PROJECT_FILE
     if not folder.is_dir():
@@ -36,17 +36,17 @@ def init(folder: Path, force: bool) -> int:
     found, outside = look(folder)
     text = text_of(found, outside)
     if found:
-        from worldwise.base.toml_model import parse
+        from worldwise.base.toml.toml_model import parse
 
         parse(Project, text, path)
     with writing(path):
         path.write_text(text, encoding="utf-8")
     for one in found:
-        outgoing.echo(f"{one.name}: {one.why}")
+        safe_text.echo(f"{one.name}: {one.why}")
     for sentence in outside:
-        outgoing.echo(f"{sentence}.")
+        safe_text.echo(f"{sentence}.")
     if found:
-        outgoing.echo(f"{path} is written: look at it, then `worldwise run {folder}`")
+        safe_text.echo(f"{path} is written: look at it, then `worldwise run {folder}`")
     else:
-        outgoing.echo(f"{path} is written: nothing was found to measure, so say in it what is built")
+        safe_text.echo(f"{path} is written: nothing was found to measure, so say in it what is built")
     return 0

@@ -4,15 +4,15 @@
 from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Section, Table
-from worldwise.explain.facts import PeakStack
+from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.own_code import OwnExplainer
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.said import initramfs_files
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.counting import calls_of
 from worldwise.run.code.prepare import Ready
+from worldwise.run.code.region_counts import calls_of
 from worldwise.targets.own_code import TA_ELF
 
 # What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.

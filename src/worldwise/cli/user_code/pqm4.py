@@ -10,23 +10,22 @@ from types import MappingProxyType
 import click
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, count_or_dash, whole
-from worldwise.cli.ending import EXIT_ERROR
-from worldwise.cli.options import writing
+from worldwise.cli.common.options import writing
+from worldwise.cli.common.process_end import EXIT_ERROR
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find, published
 from worldwise.predict.bounds import Estimate
-from worldwise.read import lens
 from worldwise.read.models import Reading
-from worldwise.report.first import narrowed
-from worldwise.report.predicted import lines_of
-from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.first_screen import narrowed
+from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.predictions import lines_of
 from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 # As pqm4's tables call a kind, and its three functions.
 _TITLES: Mapping[str, str] = {"crypto_kem": "Key Encapsulation Schemes", "crypto_sign": "Signature Schemes"}
@@ -62,16 +61,16 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
     title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"
 
     def screen(run: Run, how: Shown) -> int:
-        predicted = _predicted(lens.read_run(run)) if call.cores else {}
+        predicted = _predicted(run_counts.read_run(run)) if call.cores else {}
         if how.form == "csv" and how.output:
             with writing(how.output):
                 how.output.write_text(as_csv(found, _of_one_core(predicted)), encoding="utf-8")
         elif how.form == "csv":
-            outgoing.echo(as_csv(found, _of_one_core(predicted)), nl=False)
+            safe_text.echo(as_csv(found, _of_one_core(predicted)), nl=False)
         elif how.form != "table" or how.full or how.output:
             return max(show(run, how), EXIT_ERROR if refused else 0)
         else:
-            _screen(found, refused, machine, predicted, outgoing.console())
+            _screen(found, refused, machine, predicted, safe_text.console())
         return EXIT_ERROR if refused or run.state == "failed" else 0
 
     return measure_codes([one.ready for one in found], title, "--pqm4", call, shown, screen)
@@ -277,4 +276,4 @@ def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = Mappin
         for kind, rows in kinds.items()
     }
     part("Size", size_heads, sizes)
-    return outgoing.csv_text(lines)
+    return safe_text.csv_text(lines)

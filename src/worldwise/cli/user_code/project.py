@@ -8,23 +8,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
-from worldwise.cli.ending import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
+from worldwise.cli.traces.source_marks import Marks, write_sarif
 from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
-from worldwise.cli.watched.marking import Marks, write_sarif
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
-from worldwise.report import gated
-from worldwise.report.terminal import print_prose, print_section
-from worldwise.run.code.counting import calls_for_records
+from worldwise.report import comparisons
+from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.limits import Verdict, verdicts
 from worldwise.run.code.project import Made, Opened, open_project, prepare_project
-from worldwise.run.rundir import Run
+from worldwise.run.code.region_counts import calls_for_records
+from worldwise.run.folder.rundir import Run
 
 _MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
 
@@ -43,7 +43,7 @@ def measure_project(folder: Path, call: OwnCall, shown: Shown) -> int:
         aside = how.form != "table" or how.full or how.output is not None
         if aside:
             status = show(run, how)
-        console = outgoing.console(stderr=aside)
+        console = safe_text.console(stderr=aside)
         return worst(status, _screen(run, opened, made, baselines, name, console))
 
     return measure_codes([one.ready for one in made], title, "FOLDER", call, shown, screen)
@@ -54,7 +54,7 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
     compared = typed.compared or opened.project.baseline or ""
     found = replace(typed, folder=opened.folder, compared=compared)
     if compared and compared == typed.saved and not baseline.path_of(compared, opened.folder).exists():
-        outgoing.echo(f"there is no baseline '{compared}' yet: this run becomes it", err=True)
+        safe_text.echo(f"there is no baseline '{compared}' yet: this run becomes it", err=True)
         found = replace(found, compared="")
     found.check()
     return found
@@ -77,7 +77,7 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
     if baselines.compared:
         comparison = _compared(run, opened, made, baselines, functions)
         console.print()
-        gated.render_brief(comparison, console)
+        comparisons.render_brief(comparison, console)
         status = worst(status, gated_status(comparison.gate))
         dearest = next((row.case for row in comparison.exceeding), dearest)
     elif not baselines.saved:
@@ -143,7 +143,7 @@ def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
     wanted = [(one, region, limit) for one in made for region, limit in one.measure.limit.items() if limit.time]
     if not wanted:
         return []
-    from worldwise.cli.watched.tools import Session
+    from worldwise.cli.traces.plugin_runs import Session
     from worldwise.explain.layers import load_rules
     from worldwise.predict import cores as known
     from worldwise.predict.bounds import estimates

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.cli.helped import Command
-from worldwise.cli.progress import Notes
+from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.progress import Notes
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import require_confinement
-from worldwise.libraries import own
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import copies, stack
 from worldwise.libraries.stacks.config import config_of, differing, require_settings
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import LINUX, TEE_TARGETS
-from worldwise.report.terminal import print_section
+from worldwise.report.formats.terminal import print_section
 from worldwise.targets import optee_images
 from worldwise.targets.guest import kernel
 
@@ -95,18 +96,18 @@ def check(file: Path, build: bool) -> int:
     images = ImageStore(lab, notes.note)
     (brought,) = use(file)
     for word in stack.words(brought.stack, brought.revision):
-        outgoing.echo(f"{word}")
-    with own.told(""):
+        safe_text.echo(f"{word}")
+    with own_libraries.told(""):
         optee_images.require_understood(brought, images)
     wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
-    outgoing.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
+    safe_text.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
     if build:
-        with own.told(""):
+        with own_libraries.told(""):
             made = images.get_all(wanted)
         require_settings(brought, made[-1].directory)
         _tell_settings(images, config_of(made[-1].directory))
-    outgoing.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
+    safe_text.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
     return 0
 
 
@@ -116,6 +117,6 @@ def _tell_settings(images: ImageStore, found: Mapping[str, str]) -> None:
     rows = [list(row) for row in differing(config_of(theirs.directory), found)]
     if rows:
         table = Table(["setting", "the lab's", "this stack's"], rows, 3)
-        print_section(Section("Settings of OP-TEE that differ", table, []), outgoing.console())
+        print_section(Section("Settings of OP-TEE that differ", table, []), safe_text.console())
     else:
-        outgoing.echo("no setting of OP-TEE differs from the lab's")
+        safe_text.echo("no setting of OP-TEE differs from the lab's")

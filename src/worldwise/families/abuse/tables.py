@@ -8,7 +8,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.read.models import Attempt, Reading
-from worldwise.report.building import answer, name, number
+from worldwise.report.table_builder import answer, name, number
 from worldwise.report.tables import Answer, Group, Tables
 
 RANDOM = "random call, answered by "

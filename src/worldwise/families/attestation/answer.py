@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from worldwise.base.tables import count
 from worldwise.read.contests import Match, matches
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import answer, name, number
 from worldwise.report.contests import names
-from worldwise.report.counts import label
+from worldwise.report.sections.counts import label
 from worldwise.report.surprises import clock_text, cold_surprises, milliseconds, spread_surprises
+from worldwise.report.table_builder import answer, name, number
 from worldwise.report.tables import Answer
 
 

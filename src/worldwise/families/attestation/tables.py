@@ -4,10 +4,10 @@
 from worldwise.base.tables import Section, count
 from worldwise.families.attestation.answer import call_answer
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import median_text, name, number, section
 from worldwise.report.contests import variant_of
-from worldwise.report.counts import label, tee_rows
-from worldwise.report.prices import tried_on
+from worldwise.report.sections.counts import label, tee_rows
+from worldwise.report.sections.prices import tried_on
+from worldwise.report.table_builder import median_text, name, number, section
 from worldwise.report.tables import Answer, Group, Tables, Task
 
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answers
-from worldwise.read.fit import Line, fit_line
+from worldwise.read.line_fit import Line, fit_line
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import is_quiet
-from worldwise.report.building import Column, name, number, section
-from worldwise.report.fits import line_cells
+from worldwise.read.row_order import is_quiet
+from worldwise.report.fitted_lines import line_cells
+from worldwise.report.table_builder import Column, name, number, section
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096

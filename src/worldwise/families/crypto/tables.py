@@ -9,13 +9,13 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, portables
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
+from worldwise.read.family_fields import Recommended, TaSize
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import is_quiet
-from worldwise.read.parts import Recommended, TaSize
 from worldwise.read.published import Published, Subject
-from worldwise.report.building import Column, median_text, name, number, section
-from worldwise.report.comparing import claim
+from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import variant_of
+from worldwise.report.row_words import claim
+from worldwise.report.table_builder import Column, median_text, name, number, section
 from worldwise.report.tables import Columns, Group, Tables, Task
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from worldwise.base.tables import factor
 from worldwise.base.units import size_text
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import is_quiet
-from worldwise.report.building import Column, answer, any_of, name, number, per_side
+from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side
+from worldwise.report.table_builder import Column, answer, any_of, name, number, per_side
 from worldwise.report.tables import Answer
 
 

@@ -26,7 +26,7 @@ from worldwise.families.echo.host_times import (
     HostStart,
     read_host_times,
 )
-from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.lab.sandbox.limits import MIB
 from worldwise.plan.case import Case
 

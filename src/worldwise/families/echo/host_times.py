@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base.toml.toml_model import first_problem
 
 HOST_FILE = "host.jsonl"
 # Messages sent without waiting for an answer; the same as NET_STREAM_MESSAGES in guest/apps/echo/net.h.

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from statistics import median
 
 from worldwise.families.echo.host_times import HOST_FILE, parse_host_times
-from worldwise.read.parts import Part, Result
+from worldwise.read.family_fields import Part, Result
 from worldwise.read.readings import Readings, Seen
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 
 class HostTime(Result):

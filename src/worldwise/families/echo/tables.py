@@ -11,7 +11,7 @@ from worldwise.families.echo.host_times import STREAM_MESSAGES
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import is_quiet
+from worldwise.read.row_order import is_quiet
 from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.

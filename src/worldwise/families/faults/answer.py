@@ -9,7 +9,7 @@ from worldwise.families.faults.attempts import label_of
 from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
-from worldwise.report.building import answer, name, number
+from worldwise.report.table_builder import answer, name, number
 from worldwise.report.tables import Answer
 
 _MISSED = "not detected"

@@ -14,7 +14,7 @@ from worldwise.families.faults.attempts import AFTER_RESTART, AT_ONCE, ATTEMPTS,
 from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.records.models import CUT, Outcome
 from worldwise.run.campaign import Campaign, Trial
-from worldwise.run.cuts import JOURNAL, LEFT, Cuts, spread
+from worldwise.run.power_cuts import JOURNAL, LEFT, Cuts, spread
 
 # The size of the attacked object in bytes: two blocks of the REE file system, the second not full.
 TAMPER_BYTES = 7000

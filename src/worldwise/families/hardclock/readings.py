@@ -6,13 +6,13 @@ from statistics import median
 
 from worldwise.families.hardclock.evidence import Clocks
 from worldwise.libraries.portable import HARDCLOCK
+from worldwise.read.family_fields import Part, Result
 from worldwise.read.includes import on_curves
-from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 
 class ClockReading(Result):

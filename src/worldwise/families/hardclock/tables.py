@@ -10,7 +10,7 @@ from worldwise.base.tables import Section, Table, count, factor, section_name, s
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
-from worldwise.report.comparing import level_rank, machine_text, options_text
+from worldwise.report.row_words import level_rank, machine_text, options_text
 from worldwise.report.tables import Answer, Group, Tables
 
 SOURCE = "mbedtls-armv7-a9"

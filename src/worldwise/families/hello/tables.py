@@ -3,9 +3,9 @@
 
 from worldwise.base.tables import whole
 from worldwise.read.models import Reading
-from worldwise.report.building import answer, name, number
 from worldwise.report.contests import variant_of
 from worldwise.report.surprises import clock_text, milliseconds
+from worldwise.report.table_builder import answer, name, number
 from worldwise.report.tables import Answer, Tables
 
 OPERATION = "hello"

@@ -5,14 +5,14 @@ import tempfile
 from pathlib import Path
 
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
-from worldwise.families.keycache.cut import judge
+from worldwise.families.keycache.power_cut import judge
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
-from worldwise.machine.elf import symbol_address
+from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import RECORDS
 from worldwise.records.models import CUT, Outcome
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import PROGRAM, Campaign, Trial, outcomes
-from worldwise.run.cuts import JOURNAL, LEFT, Cuts, spread
+from worldwise.run.power_cuts import JOURNAL, LEFT, Cuts, spread
 from worldwise.targets.optee import OPTEE_TARGETS
 
 # A machine writes this while it has nothing else to report, so that it does not count as hanging.

@@ -23,7 +23,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.images import programs_with_broker
-from worldwise.lab.expected import expected, unbuilt
+from worldwise.lab.expected_builds import expected, unbuilt
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import MAIN

@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.family import Explained
 from worldwise.explain.owners import Explainer

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
-from worldwise.families.keycache.answer import keycache_answers
-from worldwise.families.keycache.floor import Floor, Hit
-from worldwise.families.keycache.hold_tables import keycache_hold_sections
-from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, hit_rates, keycache_load_sections
-from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.report.answer import keycache_answers
+from worldwise.families.keycache.report.load_tables import (
+    CLOCK_GHZ,
+    LOAD,
+    STORAGES,
+    ZIPF,
+    hit_rates,
+    keycache_load_sections,
+)
+from worldwise.families.keycache.report.lower_bound import Floor, Hit
+from worldwise.families.keycache.report.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.report.survival_tables import keycache_hold_sections
 from worldwise.families.keycache.spec import (
     KEYCACHE_ACTIONS,
     KEYCACHE_CUT,
@@ -19,9 +26,9 @@ from worldwise.families.keycache.spec import (
     KEYCACHE_POLICIES,
 )
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import is_quiet
 from worldwise.read.row_index import RowIndex
-from worldwise.report.building import Column, name, number, section
+from worldwise.read.row_order import is_quiet
+from worldwise.report.table_builder import Column, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"

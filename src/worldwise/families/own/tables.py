@@ -4,7 +4,7 @@
 from worldwise.base.tables import Section, whole
 from worldwise.plan.spec import OWN
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import Column, answer, name, number, section
+from worldwise.report.table_builder import Column, answer, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
 
 _SECTION = "own-code"

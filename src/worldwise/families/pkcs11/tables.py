@@ -17,7 +17,7 @@ from worldwise.families.pkcs11.answer import (
 )
 from worldwise.families.pkcs11.spec import PKCS11
 from worldwise.read.models import Reading
-from worldwise.report.building import name, number, section
+from worldwise.report.table_builder import name, number, section
 from worldwise.report.tables import Group, Tables
 
 

@@ -14,10 +14,10 @@ from worldwise.libraries.portable import CURVES, OF_CURVE
 from worldwise.plan.availability import nobody_has
 from worldwise.read.contests import Match, alike, flash_of, from_size, fullest, matches
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import Column, answer, name, number
-from worldwise.report.comparing import machine_of, options_text
 from worldwise.report.contests import CORE, Trait, columns, names
+from worldwise.report.row_words import machine_of, options_text
 from worldwise.report.surprises import published_surprises, spread_surprises
+from worldwise.report.table_builder import Column, answer, name, number
 from worldwise.report.tables import Answer
 
 # Of equally full sizes of a message the one nearest to this is shown: a digest.

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counted import CYCLES
+from worldwise.base.counter_units import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
 from worldwise.libraries import boards as board
@@ -11,11 +11,11 @@ from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.availability import nobody_has, without_curve
 from worldwise.plan.catalogue import TARGETS
+from worldwise.read.family_fields import BoardTimes, OnBoard
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
-from worldwise.read.parts import BoardTimes, OnBoard
-from worldwise.report import building
-from worldwise.report.comparing import by_includes
-from worldwise.report.units import OfInstructions, board_note, emulated_note, unit_note, with_unit
+from worldwise.report import table_builder
+from worldwise.report.row_words import by_includes
+from worldwise.report.sections.units import OfInstructions, board_note, emulated_note, unit_note, with_unit
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
@@ -313,17 +313,19 @@ def _dhrystone_section(rows: list[Row]) -> Section | None:
     def of_clock(text: Callable[[Row, float], str]) -> Callable[[Row], str]:
         return lambda row: text(row, clock) if (clock := clock_mhz(row)) else "-"
 
-    return building.section(
+    return table_builder.section(
         "Dhrystone 2.1 at one instruction per cycle",
         "dhrystone",
         sorted(chosen, key=lambda row: (order.index(row.board), row.parameters)),
         [
-            building.name("board", lambda row: f"{row.board}, {board_text(row.board)}"),
-            building.name("compiled", lambda row: f"-{row.optimisation}"),
-            building.number("clock\nMHz", of_clock(lambda _, clock: f"{clock:g}")),
-            building.number("median of a run\ninstr", lambda row: f"{row.median / (row.part(OnBoard).runs or 1):,.1f}"),
-            building.number("\nDMIPS", lambda row: f"{dmips(row):,.1f}"),
-            building.number("DMIPS /\nMHz", of_clock(lambda row, clock: f"{dmips(row) / clock:,.2f}")),
+            table_builder.name("board", lambda row: f"{row.board}, {board_text(row.board)}"),
+            table_builder.name("compiled", lambda row: f"-{row.optimisation}"),
+            table_builder.number("clock\nMHz", of_clock(lambda _, clock: f"{clock:g}")),
+            table_builder.number(
+                "median of a run\ninstr", lambda row: f"{row.median / (row.part(OnBoard).runs or 1):,.1f}"
+            ),
+            table_builder.number("\nDMIPS", lambda row: f"{dmips(row):,.1f}"),
+            table_builder.number("DMIPS /\nMHz", of_clock(lambda row, clock: f"{dmips(row) / clock:,.2f}")),
         ],
         [
             f"DMIPS: Dhrystones per second / {VAX_DHRYSTONES:,}, at the board's clock, if each instruction took one "

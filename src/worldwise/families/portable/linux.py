@@ -9,7 +9,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
-from worldwise.report.comparing import (
+from worldwise.report.row_words import (
     by_includes,
     claim,
     core_of,
@@ -19,7 +19,7 @@ from worldwise.report.comparing import (
     options_text,
     samples_text,
 )
-from worldwise.report.units import OfInstructions, unit_note
+from worldwise.report.sections.units import OfInstructions, unit_note
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}

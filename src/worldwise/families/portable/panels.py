@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.families.portable.boards import board_text, clock_mhz, operation_text
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES
 from worldwise.read.models import Row
 from worldwise.report.drawing.figures import Kind
-from worldwise.report.drawing.looks import STYLES, Style, outline
+from worldwise.report.drawing.library_colours import STYLES, Style, outline
 from worldwise.report.drawing.vega import INK, LINEAR_RANGE, Chart, axis, axis_of, chart, panel_title
 
 # Heights in pixels: of a line with a bar or a board's name, of a panel of points.

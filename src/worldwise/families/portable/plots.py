@@ -12,7 +12,7 @@ from worldwise.libraries.portable import CURVES, OF_CURVE
 from worldwise.read.contests import from_size, fullest, matches
 from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import KINDS, Choice, Kind, chosen
-from worldwise.report.drawing.looks import Style, styles
+from worldwise.report.drawing.library_colours import Style, styles
 from worldwise.report.drawing.vega import Chart
 
 _SYMMETRIC = "symmetric"

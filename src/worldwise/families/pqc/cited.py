@@ -2,7 +2,7 @@
 """The libraries of post-quantum schemes, as a paper cites them."""
 
 from worldwise.families.pqc.libraries import libraries
-from worldwise.report.measured import Cited, Component
+from worldwise.report.citation.components import Cited, Component
 
 
 def _component(name: str) -> Component | None:

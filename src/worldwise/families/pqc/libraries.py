@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model
+from worldwise.base.toml.toml_model import Model
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.libraries.portable import Build, CoreNeeds, Source, Text, manifest_of
 

@@ -7,8 +7,8 @@ from worldwise.families.pqc import fips204
 from worldwise.families.pqc.evidence import PqcSignatureEvidence
 from worldwise.plan.case import Case
 from worldwise.read.contests import percentile
+from worldwise.read.family_fields import Part, Result
 from worldwise.read.includes import CLIENT_CALL, IN_LINUX, ON_BOARD
-from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
 from worldwise.records.models import RecordModel, Sample
 from worldwise.records.parse import read_records

@@ -10,12 +10,12 @@ from worldwise.families.pqc.spec import CALLS
 from worldwise.libraries.boards import boards
 from worldwise.plan.spec import OPTEE
 from worldwise.read.contests import LEAST_CALLS, Match, matches
+from worldwise.read.family_fields import TaSize
 from worldwise.read.models import Reading, Row
-from worldwise.read.parts import TaSize
-from worldwise.report.building import answer, name, number, section
 from worldwise.report.contests import names
+from worldwise.report.sections.units import OfInstructions, board_note
+from worldwise.report.table_builder import answer, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
-from worldwise.report.units import OfInstructions, board_note
 
 _OPERATIONS = tuple(CALLS)
 _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}

@@ -6,7 +6,7 @@ from worldwise.base.units import size_text
 from worldwise.families.sha256.cost import HashCost, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading
-from worldwise.report.building import Column, answer, name, number
+from worldwise.report.table_builder import Column, answer, name, number
 from worldwise.report.tables import Answer
 
 

@@ -4,8 +4,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.read.fit import Line, fit_line
-from worldwise.read.parts import Result
+from worldwise.read.family_fields import Result
+from worldwise.read.line_fit import Line, fit_line
 from worldwise.read.published import Figure
 
 # The clock of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.outgoing import Prose
+from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import caller
 from worldwise.explain.family import Explained

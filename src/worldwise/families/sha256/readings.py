@@ -3,10 +3,10 @@
 
 from worldwise.families.sha256.cost import CLOCK_GHZ, HASHING, HashReading, Series, read_hashing
 from worldwise.plan.catalogue import takes_portables
+from worldwise.read.family_fields import Part
 from worldwise.read.includes import CLIENT_CALL, HASHED_IN_LINUX
-from worldwise.read.order import in_reading_order
-from worldwise.read.parts import Part
 from worldwise.read.readings import Readings, Seen
+from worldwise.read.row_order import in_reading_order
 
 
 class Hashing(Part):

@@ -8,11 +8,11 @@ from worldwise.base.units import size_text
 from worldwise.families.storage.answer import WHOLE, storage_answer
 from worldwise.families.storage.spec import too_large
 from worldwise.plan.parameters import STORAGES
-from worldwise.read.fit import LEAST_POINTS
+from worldwise.read.line_fit import LEAST_POINTS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
-from worldwise.read.order import is_quiet
 from worldwise.read.row_index import Key, RowIndex
+from worldwise.read.row_order import is_quiet
 from worldwise.report.drawing.counts import against_size
 from worldwise.report.drawing.vega import Chart
 from worldwise.report.tables import Group, Tables

@@ -8,8 +8,8 @@ from worldwise.base.units import size_text
 from worldwise.libraries.boards import boards, by_core
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import answer, any_of, name, number, per_side, section
 from worldwise.report.contests import side_by_side
+from worldwise.report.table_builder import answer, any_of, name, number, per_side, section
 from worldwise.report.tables import Answer, Group, Tables
 
 WAY, REFUSED = "gateway", "refused"

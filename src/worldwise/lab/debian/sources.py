@@ -20,7 +20,7 @@ from worldwise.lab.debian import snapshots
 from worldwise.lab.debian.artefact import Artefact
 from worldwise.lab.debian.lock import Wanted
 from worldwise.lab.debian.mirrors import Fetch, download, end_downloads, mirrors
-from worldwise.lab.debian.second import PACKAGES, archive_of, is_artefact, second_sources
+from worldwise.lab.debian.second_sources import PACKAGES, archive_of, is_artefact, second_sources
 from worldwise.lab.debian.web import AT_A_TIME, Server
 
 Kind = Literal["mirrors", "snapshots", "second"]

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.files import copy, file_sha256
-from worldwise.lab import holding
+from worldwise.base.output import safe_text
+from worldwise.lab import cache_locks
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, no_mirror
-from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
+from worldwise.lab.debian.second_sources import BUNDLE, CRATES, PACKAGES, second_sources
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
-from worldwise.lab.shared import Shared
+from worldwise.lab.shared_store.store import Shared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ class Store:
 
     directory: Path
     suite: str
-    console: "Console" = field(default_factory=lambda: outgoing.console(stderr=True))
+    console: "Console" = field(default_factory=lambda: safe_text.console(stderr=True))
 
     def path(self, file: File) -> Path:
         """Where the file is, or would be."""
@@ -139,7 +139,7 @@ class Store:
             self.console.print("worldwise: another worldwise is downloading; waiting for it")
 
         # Threads of this process wait for each other in silence.
-        with _DOWNLOADING, holding.waiting(self.directory / "lock", tell):
+        with _DOWNLOADING, cache_locks.waiting(self.directory / "lock", tell):
             yield
 
     def _missing(self, wanted: Sequence[Wanted]) -> list[Wanted]:

@@ -19,20 +19,20 @@ from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.revision import revision
-from worldwise.lab import differing, drift
+from worldwise.lab import drift, lock_differences
+from worldwise.lab.build_root import PROGRAMS, UNPACKED_FACTOR, scratch_place
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.relock import KEYRING
+from worldwise.lab.host.doctor_checks import Point, guarded
 from worldwise.lab.host.network import network_points
-from worldwise.lab.host.points import Point, guarded
 from worldwise.lab.lab import Lab
-from worldwise.lab.making import PROGRAMS, UNPACKED_FACTOR, scratch_place
 from worldwise.lab.roots import MAIN, ROOTS
-from worldwise.lab.sandbox import entering
-from worldwise.lab.sandbox.calls import filter_file
-from worldwise.lab.sandbox.entering import Way
+from worldwise.lab.sandbox import bubblewrap
+from worldwise.lab.sandbox.bubblewrap import Way
 from worldwise.lab.sandbox.identity import confinement
 from worldwise.lab.sandbox.limits import GIB, MIB
 from worldwise.lab.sandbox.refusals import refusal_in, refused
+from worldwise.lab.sandbox.system_calls import filter_file
 
 # The oldest Python that worldwise runs on, as in pyproject.toml.
 OLDEST_PYTHON = (3, 11)
@@ -315,7 +315,7 @@ def _download(place: Lab) -> str:
 
 
 def _drift(place: Lab, name: str) -> Iterator[Point]:
-    if said := differing.sentence(place.differing, place.title):
+    if said := lock_differences.sentence(place.differing, place.title):
         yield Point("lock", "note", said, f"`worldwise lab drift {name} --undo` goes back to the lock")
 
 
@@ -326,7 +326,7 @@ def _tools() -> Iterator[Point]:
         return
     said: list[str] = []
     for program in ROOTS[MAIN].programs:
-        result = _said(entering.command(place.root, place.cache, [program, "--version"], Way()))
+        result = _said(bubblewrap.command(place.root, place.cache, [program, "--version"], Way()))
         if refusal_in(result.stderr):
             yield Point("tools", "note", "not checked: the sandbox does not work, see above")
             return

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, Fetch, download, mirrors, no_mirror
-from worldwise.lab.host.points import Point, guarded
+from worldwise.lab.host.doctor_checks import Point, guarded
 from worldwise.lab.sandbox.network import PROXIES
 
 # Variables that name a file of certificate authorities to OpenSSL and Python, curl, requests, pip, git and cargo.

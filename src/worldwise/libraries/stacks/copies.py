@@ -5,9 +5,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from worldwise.base import files, toml_model
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.own_folder import copy_folder
+from worldwise.base.toml import toml_model
+from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.stacks import provenance
 from worldwise.libraries.stacks.stack import KERNEL, MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
 

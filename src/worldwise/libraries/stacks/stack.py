@@ -13,9 +13,10 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from worldwise.base import files, toml_model
+from worldwise.base import files
 from worldwise.base.disk import listing_digest
-from worldwise.libraries.stacks import provenance, refused
+from worldwise.base.toml import toml_model
+from worldwise.libraries.stacks import provenance, refused_settings
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
@@ -37,16 +38,16 @@ class Optee(toml_model.StrictModel):
     `platform` and `compiler` can have the lab's value alone: whoever names another reads what can be done.
     """
 
-    platform: str = refused.PLATFORM
-    compiler: str = refused.COMPILER
+    platform: str = refused_settings.PLATFORM
+    compiler: str = refused_settings.COMPILER
     source: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     patches: Annotated[list[_Patch], Field(max_length=100)] = Field(default_factory=list)
     settings: dict[_OpteeName, _Value] = Field(default_factory=dict)
 
     # Before the names are checked: what these ask for has a better answer than the form of a name.
-    _settings = field_validator("settings", mode="before")(refused.require_settings)
-    _platform = field_validator("platform")(refused.require_platform)
-    _compiler = field_validator("compiler")(refused.require_compiler)
+    _settings = field_validator("settings", mode="before")(refused_settings.require_settings)
+    _platform = field_validator("platform")(refused_settings.require_platform)
+    _compiler = field_validator("compiler")(refused_settings.require_compiler)
 
 
 class Firmware(toml_model.StrictModel):
@@ -54,7 +55,7 @@ class Firmware(toml_model.StrictModel):
 
     settings: dict[_FirmwareName, _Value] = Field(default_factory=dict)
 
-    _settings = field_validator("settings", mode="before")(refused.require_firmware_settings)
+    _settings = field_validator("settings", mode="before")(refused_settings.require_firmware_settings)
 
 
 class Linux(toml_model.StrictModel):
@@ -63,8 +64,8 @@ class Linux(toml_model.StrictModel):
     package: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     words: list[_Word] = Field(default_factory=list)
 
-    _keys = model_validator(mode="before")(refused.require_kernel)
-    _words = field_validator("words")(refused.require_words)
+    _keys = model_validator(mode="before")(refused_settings.require_kernel)
+    _words = field_validator("words")(refused_settings.require_words)
 
 
 class Stack(toml_model.StrictModel):

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from worldwise.machine.elfasking import ReadElf, ask
+from worldwise.machine.elf_files.questions import ReadElf, ask
 
 PAGE = 4096
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 
 
 class FrameRule(NamedTuple):

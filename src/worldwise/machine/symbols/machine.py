@@ -21,11 +21,11 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
-from worldwise.machine.symbols.inlined import ARM_PROGRAM, Addr2line, addr2line
+from worldwise.machine.symbols.inlined_functions import ARM_PROGRAM, Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
-from worldwise.machine.symbols.mangled import Demangle, demangler
+from worldwise.machine.symbols.mangled_names import Demangle, demangler
+from worldwise.machine.symbols.memory_layout import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.names import Function
-from worldwise.machine.symbols.said import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 

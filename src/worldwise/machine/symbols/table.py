@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elfasking import content_of
+from worldwise.machine.elf_files.questions import content_of
 from worldwise.machine.symbols.elf import PAGE, read_cached
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
-from worldwise.machine.symbols.inlined import Addr2line, Inlines
-from worldwise.machine.symbols.mangled import Demangle
+from worldwise.machine.symbols.inlined_functions import Addr2line, Inlines
+from worldwise.machine.symbols.mangled_names import Demangle
 from worldwise.machine.symbols.names import Function, known_names
 
 # Instructions that must agree before an image counts as found, and how many times as many as at any other place.

@@ -15,10 +15,10 @@ from pydantic_core import PydanticCustomError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import StrictModel, parse, read_text
+from worldwise.base.toml.toml_model import StrictModel, parse, read_text
 from worldwise.base.units import parse_limit, parse_size
 from worldwise.plan.budget import Budget, parse_budget
-from worldwise.plan.listed import PROJECT_FILE
+from worldwise.plan.suite_list import PROJECT_FILE
 
 _MOST_MEASURES, _MOST_NAMES, _MOST_BUILD = 50, 200, 4000
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,62}")

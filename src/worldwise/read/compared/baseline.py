@@ -21,8 +21,8 @@ from worldwise import __version__
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import StrictModel, parse, read_text
-from worldwise.base.toml_text import toml_line
+from worldwise.base.toml.literals import toml_line
+from worldwise.base.toml.toml_model import StrictModel, parse, read_text
 from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import (
     FORMAT,
@@ -37,10 +37,10 @@ from worldwise.read.compared.comparison import (
     Unpaired,
 )
 from worldwise.read.compared.gate import CaseRead, Options, is_library_image, own_inputs, side_of
-from worldwise.read.rows import figures_of, judge_row
-from worldwise.read.selection import named_list
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.rundir import Run
+from worldwise.read.compared.rows import figures_of, judge_row
+from worldwise.read.compared.selection import named_list
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.rundir import Run
 
 FOLDER = "baselines"
 # Of a call's functions those that execute a thousandth of it, and so many; the others are one line.

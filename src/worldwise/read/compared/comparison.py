@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from worldwise.read.parts import Result, without_empty
+from worldwise.read.family_fields import Result, without_empty
 
 FORMAT: Literal[1] = 1
 # These must agree unless `--allow` lets them differ.

@@ -19,7 +19,6 @@ from worldwise.libraries.own_code import CodeManifest, inputs_digest
 from worldwise.plan.case import Case
 from worldwise.plan.inputs import draws_by_seed, seed_problem
 from worldwise.plan.spec import OWN
-from worldwise.read.beside import own_path
 from worldwise.read.compared.comparison import (
     FORMAT,
     Allowance,
@@ -32,15 +31,16 @@ from worldwise.read.compared.comparison import (
     Side,
     Unpaired,
 )
+from worldwise.read.compared.rows import judge_row, match_series, row_of
+from worldwise.read.compared.selection import Parts, Selected, named_list, parse_selection
 from worldwise.read.compared.stacks import changed_settings
-from worldwise.read.rows import judge_row, match_series, row_of
-from worldwise.read.selection import Parts, Selected, named_list, parse_selection
+from worldwise.read.row_details.draws_and_interrupts import own_path
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import Record, parse_records
-from worldwise.run.manifests import CaseManifest
-from worldwise.run.own import stack_of, stack_words
-from worldwise.run.reproduction import compare_case, compare_cases
-from worldwise.run.rundir import Run
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.own_entries import stack_of, stack_words
+from worldwise.run.folder.reproduction import compare_case, compare_cases
+from worldwise.run.folder.rundir import Run
 
 
 @dataclass(frozen=True)

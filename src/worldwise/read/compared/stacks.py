@@ -6,7 +6,7 @@ from pathlib import Path
 
 from worldwise.libraries.stacks.config import config_of, differing
 from worldwise.read.compared.comparison import Setting
-from worldwise.run.manifests import CaseManifest
+from worldwise.run.folder.manifests import CaseManifest
 
 # Every core's image is named so; its settings are in it.
 _OPTEE = "optee-"

@@ -6,19 +6,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import count, factor, section_name
 from worldwise.base.units import size_text
 from worldwise.plan.spec import PLACES
 from worldwise.read.contests import Match, matches
-from worldwise.read.fit import LEAST_POINTS, Line, fit_line
+from worldwise.read.line_fit import LEAST_POINTS, Line, fit_line
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import differ, in_reading_order, whole_calls
+from worldwise.read.row_order import differ, in_reading_order, whole_calls
 from worldwise.report import contests
-from worldwise.report.counts import label
-from worldwise.report.drawing.looks import styles
+from worldwise.report.drawing.library_colours import styles
 from worldwise.report.drawing.vega import WIDTH, Chart, axis, axis_of, chart, colour_of, tooltip
-from worldwise.report.predicted import lines_of
+from worldwise.report.predictions import lines_of
+from worldwise.report.sections.counts import label
 
 # An axis of sizes has them in the units in which suites name them.
 _SIZE_LABEL = (

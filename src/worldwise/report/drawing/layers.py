@@ -4,11 +4,11 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import section_name
 from worldwise.explain.explanation import Explanation
+from worldwise.report.drawing.flame_graph import COLOURS, kind
 from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip
-from worldwise.report.flame import COLOURS, kind
 
 
 def by_layer(explanations: Iterable[Explanation]) -> Iterable[Chart]:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise.base import outgoing, paths
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
 
 _MODULE = "vl_convert"
 # What the launcher leaves in an environment that it made.
@@ -41,7 +42,7 @@ def require() -> None:
         # Another command may have installed them meanwhile.
         importlib.invalidate_caches()
         if _missing():
-            outgoing.echo(_SAID, err=True)
+            safe_text.echo(_SAID, err=True)
             _install(requirements, by_hand)
     importlib.invalidate_caches()
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.read.models import Row
 from worldwise.report.drawing import library
 

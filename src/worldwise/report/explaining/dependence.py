@@ -6,7 +6,7 @@ from typing import Any
 
 from worldwise.base.tables import Section, Table, count
 from worldwise.explain.dependence import Dependence, Site
-from worldwise.run.varied import EITHER, PUBLIC
+from worldwise.run.varied_secrets import EITHER, PUBLIC
 
 FORMAT = 1
 _KINDS = {"flow": "branch", "address": "address", "made": "access or none"}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise import __version__
-from worldwise.base.outgoing import json_text, visible
+from worldwise.base.output.safe_text import json_text, visible
 from worldwise.explain.stacks import StackFrame, Stacks
 
 _SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -5,10 +5,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from worldwise.base.outgoing import Prose, visible
+from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading, Row
-from worldwise.report.measured import UNIT, included, samples_said, tools, versions_said
+from worldwise.report.citation.components import UNIT, included, samples_said, tools, versions_said
 
 # What the tables need; a document of one's own needs the same lines. `worldwisefit` chooses the letters' size, so that
 # the given number of characters fits into a line; a character takes 5/8 of that size, with the space between columns.

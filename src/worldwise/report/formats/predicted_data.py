@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from worldwise.base.outgoing import csv_text
+from worldwise.base.output.safe_text import csv_text
 from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import STATES, Estimate
 from worldwise.predict.sampling import SamplingError
@@ -15,12 +15,12 @@ from worldwise.predict.verdict import (
     seconds,
 )
 from worldwise.read.models import Reading, Row
-from worldwise.records.predicted import CAUSES
+from worldwise.records.model_predictions import CAUSES
 
 if TYPE_CHECKING:
     # It loads what reads the machine's symbols, which a report needs not.
     from worldwise.predict.attribution import Attributed
-from worldwise.report.predicted import Line, budget_of, lines_of, said, verdict_note
+from worldwise.report.predictions import Line, budget_of, lines_of, said, verdict_note
 
 
 def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:

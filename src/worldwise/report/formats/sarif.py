@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from worldwise import __version__
-from worldwise.base.outgoing import json_text, visible
+from worldwise.base.output.safe_text import json_text, visible
 from worldwise.base.tables import count, signed
 from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import Comparison, Row
-from worldwise.report.formats.tracking import plain
+from worldwise.report.formats.ci_formats import plain
 
 VERSION = "2.1.0"
 # The base of relative paths by which GitHub means the repository's root.

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import count
 from worldwise.explain.explanation import Explanation
 from worldwise.read.models import Reading

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.outgoing import visible
+from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.contests import Match, fullest, matches
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import differ, in_reading_order, whole_calls
+from worldwise.read.row_order import differ, in_reading_order, whole_calls
 from worldwise.read.samples import Samples
 from worldwise.records.models import Sample
+from worldwise.report.citation.components import UNIT, Component, included, libraries, samples_said, tools
 from worldwise.report.contests import names
-from worldwise.report.counts import label
-from worldwise.report.measured import UNIT, Component, included, libraries, samples_said, tools
+from worldwise.report.sections.counts import label
+from worldwise.report.sections.tasks import contest, task_text, way_text
 from worldwise.report.tables import task_of
-from worldwise.report.tasks import contest, task_text, way_text
-from worldwise.run.own import libraries_of, stack_of
-from worldwise.run.rundir import Run
+from worldwise.run.folder.own_entries import libraries_of, stack_of
+from worldwise.run.folder.rundir import Run
 
 # The first screen shows the best and the worst of so many questions.
 _MOST_CARDS = 4

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from worldwise import __version__
-from worldwise.base.outgoing import Prose, visible
+from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, count
 from worldwise.read.models import Reading
 from worldwise.read.samples import Samples
@@ -18,11 +18,11 @@ from worldwise.report.answer import measured_lines
 from worldwise.report.drawing import vega
 from worldwise.report.page import charts, content
 from worldwise.report.page.content import Traced
-from worldwise.report.predicted import budget_of, lines_of, summary
+from worldwise.report.predictions import budget_of, lines_of, summary
 from worldwise.report.report import answers, heading, sections
+from worldwise.report.sections.verdicts import budget_verdict
 from worldwise.report.tables import ANSWER_LINES
-from worldwise.report.verdicts import budget_verdict
-from worldwise.run.rundir import Run
+from worldwise.run.folder.rundir import Run
 
 _FOLDER = Path(__file__).parent
 # What inferno's graph does when it is loaded.

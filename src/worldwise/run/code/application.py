@@ -15,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import case_name
-from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.user_code import build_systems
 from worldwise.targets import own_code as machines
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_code import Mapped
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.mangled import Demangle, plain
-from worldwise.run.code.lives import CRASH
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.mangled_names import Demangle, plain
+from worldwise.run.code.process_lives import CRASH
 
 _PAGE, _MAIN = 4096, "main"
 _MOST_CRASH, _MOST_NAME = 4096, 100

@@ -17,20 +17,18 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import FIRMWARE_ELF, CodeManifest, Mark, Region, case_name
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, Machine
 from worldwise.machine.plugin import FlatPlugin, flat_plugin
 from worldwise.machine.symbols.machine import flat_space
-from worldwise.machine.symbols.mangled import Demangle, demangler
-from worldwise.machine.symbols.own import OWN_PROCESS
+from worldwise.machine.symbols.mangled_names import Demangle, demangler
+from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.records.trace import read_trace
-from worldwise.run.code.counting import Counted, calls_of, printed_end
 from worldwise.run.code.faults import fault_of
-from worldwise.run.code.lives import Life
-from worldwise.run.code.naming import (
+from worldwise.run.code.function_names import (
     Function,
     as_functions,
     functions_of,
@@ -42,7 +40,9 @@ from worldwise.run.code.naming import (
 )
 from worldwise.run.code.order import NO_RECORDS, check_glob, check_machine, read_firmware
 from worldwise.run.code.prepare import MAIN, Ready, case_names
-from worldwise.run.kept import keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.code.process_lives import Life
+from worldwise.run.code.region_counts import Counted, calls_of, printed_end
+from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets.own_code import firmware_machine
 
 _MOST_OUTPUT = 2**16
@@ -165,7 +165,7 @@ class FirmwareCounter:
         """Run the firmware from its reset to its end; functions at these addresses are regions, and so is what
         `labels` say.
 
-        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. Raises WorldwiseError.
+        `cores` are models that run with it: see worldwise.run.traces.watch.Watcher.watch. Raises WorldwiseError.
         """
         lab = self.emulator.lab
         plugin = self.images.get(flat_plugin())

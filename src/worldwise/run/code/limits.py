@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run.code.counting import calls_for_records, calls_of
 from worldwise.run.code.project import Made, Opened
+from worldwise.run.code.region_counts import calls_for_records, calls_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.machine import SECURE_CONSOLE
 from worldwise.records.globalplatform import name_results
 from worldwise.run.code.application import Application

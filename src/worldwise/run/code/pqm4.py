@@ -15,9 +15,9 @@ from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, Scheme, common_code, common_files, scheme_files
 from worldwise.machine.emulator import Emulator
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.counting import calls_of
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.prepare import Ready
+from worldwise.run.code.region_counts import calls_of
 from worldwise.targets.pqm4 import FIRMWARE, SIZES, firmware, place_of
 
 _MOST_SOURCE, _MOST_SIZES = 64 * 2**20, 2**12

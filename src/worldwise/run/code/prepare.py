@@ -11,15 +11,14 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Mark, Region
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.symbols.mangled import Demangle, demangler
+from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
-from worldwise.plan.tables import MAX_SAMPLES
-from worldwise.run.code.counting import Counted, Counter, calls_of, find, printed_end
+from worldwise.plan.suite_file.tables import MAX_SAMPLES
 from worldwise.run.code.crash import bias_of, images_in
-from worldwise.run.code.naming import (
+from worldwise.run.code.function_names import (
     Function,
     as_functions,
     functions_of,
@@ -31,6 +30,7 @@ from worldwise.run.code.naming import (
 )
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
+from worldwise.run.code.region_counts import Counted, Counter, calls_of, find, printed_end
 from worldwise.run.code.ta.functions import TaFunctions, prove, ta_functions
 from worldwise.targets.own_code import machine_of
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_lines import TomlLines
-from worldwise.base.toml_model import read_text
+from worldwise.base.toml.key_lines import TomlLines
+from worldwise.base.toml.toml_model import read_text
 from worldwise.lab.image import ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import FIRMWARE_ELF
-from worldwise.libraries.own_folder import copy_folder
+from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.user_code import build_systems
-from worldwise.machine.elfasking import ask
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.listed import PROJECT_FILE
+from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.plan.user_code.project import Measure, Project, load_project
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware

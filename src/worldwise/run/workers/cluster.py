@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import quoted
-from worldwise.run.workers import errand, keys
+from worldwise.run.workers import keys, task_messages
 
 _T = TypeVar("_T")
 
@@ -155,7 +155,7 @@ def opened(place: Place, notify: Callable[[str], None], wait: float | None = Non
         stack.enter_context(nodes.scratch())
         stack.enter_context(dask.config.set(SETTINGS))
         # With a scheduler in this process its tasks are unpickled here, though not what they carry.
-        stack.enter_context(errand.refuse_pickles(errand.PLAIN if place.address else errand.TASKS))
+        stack.enter_context(task_messages.refuse_pickles(task_messages.PLAIN if place.address else task_messages.TASKS))
         target: Any = place.address
         if place.processes:
             key = keys.new_key()
@@ -255,7 +255,7 @@ class Cluster:
         `avoid` has addresses of workers that must not do it, `what` is for messages. Raises DeadlyError if workers died
         of it, HostError if none is left, the scheduler is gone, or the answer is none, WorldwiseError after `stop`.
         """
-        task = errand.packed(function, arguments)
+        task = task_messages.packed(function, arguments)
         without = 0.0
         while True:
             chosen = self._chosen(avoid)
@@ -267,8 +267,8 @@ class Cluster:
                     raise WorldwiseError("stopped")
                 continue
             try:
-                return errand.read(self._once(task, what, rank, chosen), reads)
-            except (errand.RaisedError, errand.NoAnswerError) as error:
+                return task_messages.read(self._once(task, what, rank, chosen), reads)
+            except (task_messages.RaisedError, task_messages.NoAnswerError) as error:
                 raise self._cannot(what, error.message) from None
             except _AgainError:
                 without = 0.0
@@ -306,7 +306,7 @@ class Cluster:
         without = 0.0
         try:
             # Not `pure`: dask would take what another run's task of the same name has left.
-            future = self._client.submit(errand.carried, task, pure=False, priority=rank, workers=chosen)
+            future = self._client.submit(task_messages.carried, task, pure=False, priority=rank, workers=chosen)
             with self._lock:
                 self._waiting.add(future)
             # Waiting for dask's own result would cost milliseconds each time that it looks up.
@@ -334,9 +334,9 @@ class Cluster:
             raise _AgainError from None
         # Of dask, in many kinds; one that a worker sent is bytes, and is not unpickled.
         except Exception as error:
-            died = errand.deaths(error)
+            died = task_messages.deaths(error)
             if not died:
-                raise self._cannot(what, errand.words(error)) from None
+                raise self._cannot(what, task_messages.words(error)) from None
             raise DeadlyError(
                 f"{what}: {died[0]} workers died while they did it, the last one {died[1]}",
                 "measure this case alone, and see why: worldwise run SUITE --variant ... without --on",

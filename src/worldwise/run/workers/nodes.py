@@ -20,8 +20,8 @@ import distributed
 
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run.workers.cluster import SETTINGS
-from worldwise.run.workers.errand import TASKS, refuse_pickles
 from worldwise.run.workers.keys import Key, facing, host_and_port, read_key
+from worldwise.run.workers.task_messages import TASKS, refuse_pickles
 
 # What workers and clients of ours ask of a scheduler; dask's has many more requests: functions to run, plugins to load,
 # a file to write. Of all that, here is nothing.

@@ -21,10 +21,10 @@ from worldwise.base import paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.progress_notes import CaseEnd
 from worldwise.base.revision import revision
-from worldwise.base.work import CaseEnd
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.libraries import own
+from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.case_check import found_words
@@ -55,7 +55,7 @@ class Order:
     libraries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, lab: Lab, options: Options, brought: Sequence[own.Brought]) -> "Order":
+    def of(cls, lab: Lab, options: Options, brought: Sequence[own_libraries.Brought]) -> "Order":
         """The order of a run that this machine makes."""
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()
@@ -192,8 +192,10 @@ def _bench(order: Order) -> Bench:
         if here[name] != value:
             raise HostError(f"its {name} is {here[name] or 'unknown'}, and the run's is {value or 'unknown'}")
     os.environ[paths.SHARED_VARIABLE] = _SHARED or order.shared
-    own.forget()
-    for brought, (_, digest) in zip(own.bring(Path(path) for path, _ in order.libraries), order.libraries, strict=True):
+    own_libraries.forget()
+    for brought, (_, digest) in zip(
+        own_libraries.bring(Path(path) for path, _ in order.libraries), order.libraries, strict=True
+    ):
         if brought.digest != digest:
             raise HostError(f"{brought.origin} has another content there")
     lab.ensure()

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
+"""A user's own TA: its functions as regions."""

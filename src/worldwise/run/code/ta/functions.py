@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_code import MARKED, Mark
-from worldwise.machine.elfasking import ask
-from worldwise.machine.symbols.mangled import Demangle
+from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.mangled_names import Demangle
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, Row
 from worldwise.run.code.application import Application
-from worldwise.run.code.naming import Function, functions_of, is_asked
+from worldwise.run.code.function_names import Function, functions_of, is_asked
 
 # How many places of a TA's code the plugin is given.
 _MOST_PLACES = 2000

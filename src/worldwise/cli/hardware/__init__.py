@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Commands on cycles of real hardware: `judge`, `calibrate`, `contribute` and `validation`."""

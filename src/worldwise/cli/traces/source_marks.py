@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which line of a repository is marked for a region of own code: where its function begins, by debug information."""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.output import safe_text
+from worldwise.cli.common.options import writing
+from worldwise.cli.traces.annotated_source import path_within
+from worldwise.explain.annotated_source import begins
+from worldwise.libraries import own_code
+from worldwise.plan.spec import OWN
+from worldwise.plan.suite_list import PROJECT_FILE
+from worldwise.read.compared.comparison import Comparison
+from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
+from worldwise.run.code.limits import Verdict
+from worldwise.run.code.project import open_project
+from worldwise.run.folder.rundir import Run
+
+
+class Marks:
+    """The lines of a repository, for the cases of a run.
+
+    Args:
+        run: the run that has the cases.
+        folder: the folder that has the worldwise.toml, or that the command was called in. The repository's root is this
+            folder, or the nearest one above it with a .git.
+    """
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self._run = run
+        self.folder = folder.resolve()
+        self.root = next((one for one in (self.folder, *self.folder.parents) if (one / ".git").exists()), self.folder)
+        self._known: dict[str, Mark | None] = {}
+
+    def of_case(self, case_id: str) -> Mark | None:
+        """Where the function of a case's region begins, else the measure's line in worldwise.toml; None for neither."""
+        if case_id not in self._known:
+            self._known[case_id] = self._function(case_id) or self._measure(case_id)
+        return self._known[case_id]
+
+    def of_file(self, path: Path, line: int) -> Mark:
+        """A line of a file in the folder."""
+        return Mark(path.relative_to(self.root).as_posix(), line)
+
+    def of_source(self, name: str, line: int) -> Mark | None:
+        """A line of a source file as debug information names it; None if the repository has no such file."""
+        for base in dict.fromkeys((self.folder, self.root)):
+            if line and (path := path_within(name, base)):
+                return Mark(str(PurePosixPath(base.relative_to(self.root), path)), line)
+        return None
+
+    def _function(self, case_id: str) -> Mark | None:
+        manifest = self._run.case(case_id) if case_id in self._run.manifest.cases else None
+        if manifest is None or manifest.target != OWN:
+            return None
+        # These take long to load, and a run within its limits needs none of them.
+        from worldwise.cli.traces.plugin_runs import Session, outermost, with_own
+        from worldwise.explain.layers import load_rules
+
+        try:
+            if not own_code.is_known(manifest.implementation):
+                with_own(self._run, ())
+            region = own_code.find(manifest.implementation).manifest.regions[manifest.operation]
+            if region.command is not None or region.address >= own_code.MARKED:
+                return None
+            case = manifest.case()
+            ((measure, places),) = case.measures.items()
+            explainer = Session(load_rules(), fresh=False).explainer(case, self._run)
+            return self.of_source(*begins(explainer, explainer.sample(measure, outermost(places)), region.function))
+        except WorldwiseError as error:
+            safe_text.echo(f"{case_id}: its line is not known: {error.message}", err=True)
+            return None
+
+    def _measure(self, case_id: str) -> Mark | None:
+        target, measure, _ = case_id.split("/")
+        if target != OWN:
+            return None
+        try:
+            opened = open_project(self.folder)
+        except WorldwiseError:
+            # `compare` needs no such file.
+            return None
+        if measure not in opened.project.measure:
+            return None
+        return self.of_file(opened.path, int(opened.where("measure", measure).rpartition(":")[2]))
+
+
+def of_limits(over: Sequence[Verdict], marks: Marks) -> list[Finding]:
+    """The limits of a worldwise.toml that are exceeded."""
+    found = []
+    for one in over:
+        said = marks.of_file(marks.folder / PROJECT_FILE, int(one.where.rpartition(":")[2]))
+        text = f"{one.case}: {one.what}: {one.found}; the limit is {one.limit}."
+        # What is of a measure as a whole, such as its flash memory, is of no function.
+        mark = marks.of_case(one.case) if one.case.count("/") > 1 else None
+        facts = {"case": one.case, "measured": one.found, "limit": one.limit}
+        found.append(Finding(LIMIT, f"{one.case} {one.what}", text, mark, said, facts))
+    return found
+
+
+def write_sarif(path: Path, marks: Marks, over: Sequence[Verdict], comparison: Comparison | None) -> None:
+    """Write what is exceeded as SARIF. Raises WorldwiseError."""
+    with writing(path):
+        path.write_text(sarif_text(marks, over, comparison), encoding="utf-8")
+
+
+def sarif_text(marks: Marks, over: Sequence[Verdict], comparison: Comparison | None) -> str:
+    """What is exceeded as SARIF: limits of a worldwise.toml, and rows of a comparison with a gate."""
+    found = of_limits(over, marks)
+    if comparison is None:
+        return to_sarif(found)
+    return to_sarif([*found, *of_comparison(comparison, marks.of_case)], lost(comparison))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `worldwise run` measures: one of several kinds of thing, each with the options that it alone takes.
+
+A further kind is one line of KINDS, and what measures it.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import click
+from click.core import ParameterSource
+
+from worldwise.base import paths
+from worldwise.plan.suite_list import PROJECT_FILE
+
+# Options that say how a run is shown or kept, which every kind takes.
+_SHOWN = ("full", "runs", "form", "output", "budget", "locked", "silence", "baseline", "save_baseline", "sarif")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing that is measured.
+
+    Attributes:
+        name: in a sentence: "... measures SUITE".
+        chosen_by: the parameters that choose it, any of them; none for what is measured if nothing else is chosen.
+        takes: the other parameters that it takes; None for all that choose and belong to no other kind.
+        hint: the way out for somebody who typed an option that it does not take.
+    """
+
+    name: str
+    chosen_by: tuple[str, ...] = ()
+    takes: tuple[str, ...] | None = None
+    hint: str = ""
+
+
+# Of own code. `suite` and `arguments` are the program's arguments.
+_OWN = ("regions", "benchmarks", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name")
+SUITE = Kind("a suite")
+PROGRAM = Kind(
+    "a program of your own",
+    ("program",),
+    ("suite", "arguments", *_OWN, "fresh", "predict"),
+    "docs/use/your-code.md says what it takes",
+)
+APPLICATION = Kind(
+    "an OP-TEE application of your own",
+    ("ta", "client"),
+    ("suite", "arguments", *_OWN, "log_level", "fresh", "predict", "stack_file"),
+    "docs/use/your-code.md says what it takes",
+)
+FIRMWARE = Kind(
+    "firmware of your own",
+    ("firmware",),
+    ("machine", "until", "instructions", "regions", "name", "fresh"),
+    "docs/use/your-code.md says what it takes",
+)
+FOLDER = Kind(
+    "a folder with a worldwise.toml",
+    (),
+    ("suite", "fresh", "predict"),
+    "the file says what is measured: docs/use/in-your-repository.md",
+)
+PQM4 = Kind(
+    "a tree of pqm4",
+    ("pqm4",),
+    ("machine", "repeat", "variants", "fresh", "predict"),
+    "docs/use/pqm4.md says what it takes",
+)
+KINDS = (PROGRAM, APPLICATION, FIRMWARE, PQM4, SUITE)
+
+
+def chosen() -> Kind:
+    """The kind that was chosen. Raises click.UsageError for an option that it does not take, naming both."""
+    given = [name for name in _parameters() if is_given(name)]
+    picked = [kind for kind in KINDS if any(name in given for name in kind.chosen_by)]
+    if not picked and is_folder(click.get_current_context().params["suite"]):
+        picked = [FOLDER]
+    if len(picked) > 1:
+        first, second = (_option(next(name for name in kind.chosen_by if name in given)) for kind in picked[:2])
+        raise click.UsageError(f"{first} and {second} measure different things: one run measures one of them")
+    kind = picked[0] if picked else SUITE
+    for name in given:
+        if not _takes(kind, name):
+            owner = next((other for other in KINDS if other is not kind and name in (other.takes or ())), None)
+            raise _refused(kind, name, owner)
+    return kind
+
+
+def is_folder(typed: str) -> bool:
+    """Whether what stands where a suite does is a folder, by its path."""
+    if "/" in typed or typed in (".", ".."):
+        return Path(typed).is_dir()
+    return Path(typed, PROJECT_FILE).is_file() and not (paths.SUITES / f"{typed}.toml").exists()
+
+
+def _takes(kind: Kind, name: str) -> bool:
+    if name in (*_SHOWN, *kind.chosen_by) or name in (kind.takes or ()):
+        return True
+    theirs = {
+        *_OWN,
+        "log_level",
+        "machine",
+        "until",
+        "instructions",
+        *(name for other in KINDS for name in other.chosen_by),
+    }
+    return kind.takes is None and name not in {*theirs, "arguments"}
+
+
+def _refused(kind: Kind, name: str, owner: Kind | None) -> click.UsageError:
+    if name == "arguments":
+        more = click.get_current_context().params["arguments"]
+        return click.UsageError(f"Got unexpected extra argument{'s' * (len(more) > 1)} ({' '.join(more)})")
+    if owner and kind.takes is None:
+        return click.UsageError(f"{_option(name)} is for {owner.name}: name it with {_option(owner.chosen_by[0])}")
+    return click.UsageError(f"{kind.name} does not accept {_option(name)}; {kind.hint}")
+
+
+def _parameters() -> Collection[str]:
+    return [one.name for one in click.get_current_context().command.params if one.name]
+
+
+def is_given(name: str) -> bool:
+    """Whether an argument or option was typed."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
+
+
+def _option(name: str) -> str:
+    """How an argument or option of this name is typed."""
+    return next(each.opts[0] for each in click.get_current_context().command.params if each.name == name)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What was typed of own code: a field for each parameter of `own_options`, and the words behind --."""
+
+    program: Path | None
+    ta: Path | None
+    client: Path | None
+    log_level: int | None
+    firmware: Path | None
+    pqm4: Path | None
+    machine: str
+    until: str | None
+    instructions: int | None
+    regions: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    thread: str | None
+    repeat: int
+    packages: tuple[str, ...]
+    libraries: tuple[Path, ...]
+    files: tuple[Path, ...]
+    input_file: Path | None
+    net: str | None
+    name: str | None
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> Self:
+        """Takes these out of all that was typed."""
+        return cls(**{field.name: typed.pop(field.name) for field in fields(cls)})
+
+
+def own_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of own code, for the command `run`."""
+    path = click.Path(path_type=Path)
+    for option in reversed(
+        (
+            click.option(
+                "--program",
+                metavar="PROGRAM",
+                type=path,
+                help="Measure your own program of Linux for AArch64 or Armv7, unchanged, with the arguments behind --: "
+                "docs/use/your-code.md.",
+            ),
+            click.option(
+                "--ta",
+                metavar="DIR|UUID.ta",
+                type=path,
+                help="Measure your own OP-TEE application, unchanged: this TA, called by --client. Folders are "
+                "built: by make, or the client by CMake or Meson.",
+            ),
+            click.option("--client", metavar="DIR|PROGRAM", type=path, help="The client of --ta."),
+            click.option(
+                "--log-level",
+                type=click.IntRange(0, 4),
+                metavar="N",
+                help="CFG_TEE_TA_LOG_LEVEL of a TA that is built.  [default: what its Makefile says]",
+            ),
+            click.option(
+                "--firmware",
+                metavar="APP.elf",
+                type=path,
+                help="Measure your own firmware of a Cortex-M, unchanged, on --machine.",
+            ),
+            click.option(
+                "--pqm4",
+                metavar="FOLDER",
+                type=path,
+                help="Measure the schemes in a clone of pqm4 or PQClean, or in a folder within one, on --machine; "
+                "--variant names some: 'ml-kem-*'.",
+            ),
+            click.option(
+                "--machine",
+                metavar="NAME",
+                default="mps2-an386",
+                help="The machine of QEMU that --firmware and --pqm4 start on; a wrong name lists them.  "
+                "[default: mps2-an386]",
+            ),
+            click.option(
+                "--until", metavar="FUNCTION", help="End --firmware when this function is called.  [default: its exit]"
+            ),
+            click.option(
+                "--instructions",
+                type=click.IntRange(1),
+                metavar="N",
+                help="End --firmware after so many instructions, to a few.",
+            ),
+            click.option(
+                "--region",
+                "regions",
+                multiple=True,
+                metavar="FUNCTION",
+                help="The calls of this function of it or of the TA, or of all like 'EVP_DigestSign*'; without, "
+                "the whole program, or every TEEC call.",
+            ),
+            click.option(
+                "--benchmark",
+                "benchmarks",
+                multiple=True,
+                metavar="PATTERN",
+                help="One iteration of each benchmark like this of the program's harness (criterion, Google Benchmark, "
+                "Catch2), by its name; '*' for all.",
+            ),
+            click.option(
+                "--thread", metavar="FUNCTION", help="The calls of one thread alone: the one that begins with FUNCTION."
+            ),
+            click.option(
+                "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"
+            ),
+            click.option(
+                "--package",
+                "packages",
+                multiple=True,
+                metavar="NAME",
+                help="Give it the shared libraries of a package of the lab, such as nettle-dev.",
+            ),
+            click.option(
+                "--library", "libraries", multiple=True, metavar="FILE", type=path, help="Give it this shared library."
+            ),
+            click.option(
+                "--file", "files", multiple=True, metavar="FILE", type=path, help="Put this file into its folder."
+            ),
+            click.option("--input", "input_file", metavar="FILE", type=path, help="Its standard input."),
+            click.option(
+                "--net",
+                type=click.Choice(["loopback"]),
+                help="Give its machine a loopback interface; without, it has no network.",
+            ),
+            click.option("--name", metavar="NAME", help="Its name in cases: own/NAME/FUNCTION.  [default: the file's]"),
+        )
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writing a run: case by case as it goes, so that a tool killed at any moment loses at most the case in flight."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Literal, Self
+
+from pydantic import BaseModel, JsonValue
+
+from worldwise import __version__
+from worldwise.base import files
+from worldwise.base.counter_units import INSTRUCTIONS, Unit
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.inputs import draws_by_seed, inputs_seed
+from worldwise.plan.suite import Suite
+from worldwise.run.folder.manifests import (
+    CASE_FILE,
+    FINISHED_FILE,
+    FORMAT,
+    RUN_FILE,
+    SUITE_FILE,
+    BudgetEntry,
+    CaseManifest,
+    ChipClock,
+    FileEntry,
+    FinalState,
+    Finished,
+    OwnEntry,
+    RunManifest,
+    ShardEntry,
+    UnavailableEntry,
+    Via,
+    check_id,
+)
+from worldwise.run.folder.rundir import LIMITS, Run
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class RunWriter:
+    """Writes a run. While it is open, the directory is locked against a second writer: use it in a `with`.
+
+    A full disk raises a WorldwiseError that says what is kept, from every method and from `guard()`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Use `create` or `resume`."""
+        self.run = run
+        self._lock: int | None = _lock(run.path)
+
+    @classmethod
+    def create(
+        cls,
+        runs_dir: Path,
+        suite: Suite,
+        *,
+        cases: Sequence[Case],
+        host: Mapping[str, JsonValue],
+        git: str,
+        lab: str,
+        packages: Mapping[str, str],
+        drift: Sequence[str] = (),
+        budget: Budget | None,
+        samples: int | None = None,
+        unavailable: Sequence[Unavailable] | None = None,
+        own: Sequence[OwnEntry] = (),
+        unit: Unit = INSTRUCTIONS,
+        via: Via = "",
+        shard: ShardEntry | None = None,
+        chip_clock: ChipClock | None = None,
+        measured_on: Mapping[str, JsonValue] | None = None,
+        seeds: int = 1,
+        now: datetime | None = None,
+    ) -> Self:
+        """Makes the directory of a new run. `cases` are those to be done, in order.
+
+        `drift` says what the lab has for what its lock names; `samples` replaces the suite's own number, if given;
+        `unavailable` is the part of what was asked for that is unavailable, by default all that the suite names as
+        such; `own` are the user's own libraries; `unit` is what is counted, `via` how a board or host is reached,
+        `chip_clock` how its clock is set and `measured_on` what the host is; `shard` says so if the cases are a part of
+        a larger run; `seeds` is how many draws of its inputs each case has.
+        Raises WorldwiseError.
+        """
+        started = (now or datetime.now(UTC)).astimezone(UTC)
+        for case in cases:
+            check_id(case.id, f"suite {suite.name}")
+        manifest = RunManifest(
+            format=FORMAT,
+            suite=suite.name,
+            title=suite.title,
+            started=started.isoformat(timespec="seconds"),
+            host=dict(host),
+            worldwise=__version__,
+            git=git,
+            lab=lab,
+            packages=dict(packages),
+            drift=list(drift),
+            budget=BudgetEntry.of(budget) if budget else None,
+            published=suite.published,
+            samples=samples,
+            cases=[case.id for case in cases],
+            unavailable=list(map(UnavailableEntry.of, suite.unavailable if unavailable is None else unavailable)),
+            own=list(own),
+            recommended=suite.recommended,
+            unit=unit,
+            via=via,
+            shard=shard,
+            chip_clock=chip_clock,
+            measured_on=dict(measured_on or {}),
+            seed=cases[0].seed if cases else 0,
+            seeds=seeds,
+            as_shipped=bool(cases and cases[0].as_shipped),
+        )
+        return cls.begin(runs_dir, manifest, suite.text, started)
+
+    @classmethod
+    def begin(cls, runs_dir: Path, manifest: RunManifest, suite_text: str, now: datetime) -> Self:
+        """Makes the directory of a new run of a manifest, named by the time and what is run. Raises WorldwiseError."""
+        shard = manifest.shard
+        part = f"-shard-{shard.number}-of-{shard.count}" if shard else ""
+        with _disk(runs_dir, lambda: "nothing of this run is kept"):
+            runs_dir.mkdir(parents=True, exist_ok=True)
+            path = _new_directory(runs_dir, f"{now:%Y%m%dT%H%M%SZ}-{manifest.suite}{part}")
+            files.write_whole(path, SUITE_FILE, suite_text.encode())
+            files.write_whole(path, RUN_FILE, _json(manifest))
+        return cls(Run(path, manifest, None))
+
+    @classmethod
+    def resume(cls, run: Run) -> Self:
+        """Resumes a run that did not complete.
+
+        Raises WorldwiseError if the run is complete, is still being written, or a complete case has changed since.
+        """
+        if run.finished and run.finished.state == "complete":
+            raise WorldwiseError(f"run {run.id} is complete: there is nothing to resume.")
+        writer = cls(Run(run.path, run.manifest, None))
+        try:
+            for manifest in run.complete_cases():
+                run.check_case(manifest.id)
+            with writer.guard():
+                files.remove(run.path, FINISHED_FILE)
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unlocks the directory for another writer."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @property
+    def pending(self) -> list[str]:
+        """The ids of the cases still to do, in order; failed cases are done again."""
+        done = {manifest.id for manifest in self.run.complete_cases()}
+        return [case_id for case_id in self.run.manifest.cases if case_id not in done]
+
+    def case_directory(self, case_id: str) -> Path:
+        """An empty directory for the next case; files of an earlier attempt are removed."""
+        if case_id not in self.run.manifest.cases:
+            raise WorldwiseError(f"run {self.run.id} has no case '{case_id}'.")
+        path = self.run.case_directory(case_id)
+        with self.guard():
+            relative = path.relative_to(self.run.path)
+            # case.json goes first: a half-removed case must not look done.
+            try:
+                files.remove(self.run.path, relative / CASE_FILE)
+            except OSError as error:
+                # The folder itself is a link: it is removed next.
+                if error.errno != errno.ELOOP:
+                    raise
+            files.remove(self.run.path, relative)
+            with files.folder(self.run.path, relative, make=True):
+                pass
+        return path
+
+    def complete_case(
+        self,
+        case: Case,
+        *,
+        state: Literal["complete", "failed"] = "complete",
+        error: str = "",
+        reused_from: str = "",
+        start: Literal["snapshot", "boot"],
+        images: Mapping[str, str],
+        digest: str,
+        command: Sequence[str],
+        wall_seconds: float,
+        footprint: Mapping[str, int] | None = None,
+    ) -> None:
+        """Marks a case as done: brings its files to disk, then writes `case.json`. Raises WorldwiseError."""
+        self._finish_case(
+            CaseManifest(
+                format=FORMAT,
+                id=case.id,
+                target=case.target,
+                implementation=case.implementation,
+                optimisation=case.optimisation,
+                operation=case.operation,
+                samples=case.samples,
+                warmup=case.warmup,
+                parameters=dict(case.parameters),
+                state=state,
+                error=error,
+                reused_from=reused_from,
+                start=start,
+                images=dict(images),
+                digest=digest,
+                command=list(command),
+                wall_seconds=wall_seconds,
+                footprint=None if footprint is None else dict(footprint),
+                seed=case.seed,
+                inputs=inputs_seed(case) if draws_by_seed(case) else "",
+                as_shipped=case.as_shipped,
+            )
+        )
+
+    def take_case(self, other: Run, manifest: CaseManifest) -> None:
+        """Takes a case from another run as it is: its files, then its `case.json`.
+
+        Raises WorldwiseError, also if a file has changed since the case was done.
+        """
+        directory = self.case_directory(manifest.id)
+        other.check_case(manifest.id)
+        with self.guard():
+            for name in manifest.files or {}:
+                files.copy(other.case_directory(manifest.id) / name, directory / name, LIMITS.file, other.path)
+        self._finish_case(manifest)
+
+    def finish(self, state: FinalState, now: str = "") -> Run:
+        """Writes how and when the run ended, and returns the run for reading. Raises WorldwiseError."""
+        now = now or datetime.now(UTC).isoformat(timespec="seconds")
+        finished = Finished(format=FORMAT, finished=now, state=state)
+        with self.guard():
+            files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
+        self.run = Run(self.run.path, self.run.manifest, finished)
+        return self.run
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turns an OSError inside (a full disk above all) into a WorldwiseError that says what is kept."""
+        with _disk(self.run.path, self._kept):
+            yield
+
+    def _kept(self) -> str:
+        total = len(self.run.manifest.cases)
+        return f"{total - len(self.pending)} of {total} cases are kept in {self.run.path}"
+
+    def _finish_case(self, manifest: CaseManifest) -> None:
+        path = self.run.case_directory(manifest.id)
+        relative = path.relative_to(self.run.path)
+        with self.guard():
+            entries = self._to_disk(relative, keep=manifest.state == "complete")
+            manifest = manifest.model_copy(update={"files": entries})
+            files.write_whole(self.run.path, relative / CASE_FILE, _json(manifest))
+            # The directories above may be new as well.
+            for parent in relative.parents:
+                with files.folder(self.run.path, parent) as descriptor:
+                    os.fsync(descriptor)
+
+    def _to_disk(self, relative: PurePath, *, keep: bool) -> dict[str, FileEntry]:
+        """Brings a case's files to disk and returns their entries.
+
+        A link or a special file is removed from a failed case; in any other case it raises WorldwiseError.
+        """
+        entries: dict[str, FileEntry] = {}
+        with files.folder(self.run.path, relative) as descriptor:
+            names = files.listing(descriptor)
+        for name in names:
+            path = self.run.path / relative / name
+            try:
+                with files.open_regular(path, LIMITS.file, self.run.path) as stream:
+                    os.fsync(stream.fileno())
+                    size = os.fstat(stream.fileno()).st_size
+                    entries[name] = FileEntry(size=size, sha256=hashlib.file_digest(stream, "sha256").hexdigest())
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
+                if keep:
+                    raise WorldwiseError(f"{path}: the measured machine left it, and {error.strerror}.") from error
+                files.remove(self.run.path, relative / name)
+        return entries
+
+
+def _json(manifest: BaseModel) -> bytes:
+    return f"{manifest.model_dump_json(indent=2)}\n".encode()
+
+
+def _new_directory(runs_dir: Path, name: str) -> Path:
+    number = 1
+    while True:
+        path = runs_dir / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _lock(path: Path) -> int:
+    # The lock is on the directory itself, so no file is left behind; the kernel drops it however the tool ends.
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    # A few tries: a reader that checks for the lock holds it for a moment itself.
+    for _ in range(5):
+        if files.try_lock(descriptor, unknown=True):
+            return descriptor
+        time.sleep(0.02)
+    os.close(descriptor)
+    raise WorldwiseError(f"run {path.name} is being written by another worldwise.", hint="wait for it to end")
+
+
+@contextlib.contextmanager
+def _disk(path: Path, kept: Callable[[], str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise WorldwiseError(
+                f"the disk is full: {error.filename or path} could not be written; {kept()}.",
+                hint="make room there, then: worldwise run --resume",
+            ) from error
+        raise WorldwiseError(
+            f"{error.filename or path} could not be written: {error.strerror or error}; {kept()}."
+        ) from error
