@@ -20,6 +20,7 @@ from worldwise.cli.report import show
 from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, KINDS, find, published
 from worldwise.predict.bounds import Estimate
+from worldwise.read import run_counts
 from worldwise.read.models import Reading
 from worldwise.report.first_screen import narrowed
 from worldwise.report.formats.terminal import print_prose, print_section
