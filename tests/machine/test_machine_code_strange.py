@@ -9,6 +9,7 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.user_code.benchmarks import count_benchmarks
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import ThreadExplainer
 from worldwise.lab.image import ImageStore
@@ -96,6 +97,28 @@ int main(void)
 	return 0;
 }
 """
+# It lists and runs as Google Benchmark does, under its symbols.
+BENCHMARKS = """
+#include <stdio.h>
+#include <string.h>
+int run(int argc, char **argv) __asm__("_ZN9benchmark22RunSpecifiedBenchmarksEv");
+static volatile int sum;
+__attribute__((noinline)) void BM_Sum(int n) { for (int i = 0; i < n; i++) sum += i; }
+int run(int argc, char **argv)
+{
+	const char *filter = argc > 1 ? argv[1] : "";
+	if (!strcmp(filter, "--benchmark_list_tests"))
+		return puts("BM_Sum/8\\nBM_Sum/64\\nBM_Gone") < 0;
+	if (argc < 3 || strcmp(argv[2], "--benchmark_min_time=1x"))
+		return 1;
+	if (!strcmp(filter, "--benchmark_filter=^BM_Sum/8$"))
+		BM_Sum(8);
+	if (!strcmp(filter, "--benchmark_filter=^BM_Sum/64$"))
+		BM_Sum(64);
+	return 0;
+}
+int main(int argc, char **argv) { return run(argc, argv); }
+"""
 NEVER_ENDS = 'int main(void) { for (;;) __asm__ volatile(""); }\n'
 WRITES = """
 #include <stdio.h>
@@ -146,6 +169,27 @@ def test_a_program_that_needs_a_network_has_a_loopback_interface(
         assert ready.code.manifest.loopback
         first, *warm = counts(ready, "talk")
         assert 2_000 < min(warm) <= max(warm) < 2 * first
+
+
+def test_each_benchmark_of_a_harness_is_a_case_by_its_name(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, a user copies names and commands by hand, or one that cannot be counted takes the others along."""
+    program = own_codes.compiled(lab, tmp_path / "made", "benches", BENCHMARKS)
+    emulator = Emulator(lab, note)
+    counted = count_benchmarks(Wanted(program, lives=2), ("*",), images, emulator)
+    assert counted.harness.name == "Google Benchmark"
+    short, long = (counts(one.ready, "BM_Sum") for one in counted.found)
+    assert [one.ready.cases[0].id for one in counted.found] == ["own/bm-sum-8/BM_Sum", "own/bm-sum-64/BM_Sum"]
+    # A turn of the loop is the same in both.
+    assert short[0] == short[1]
+    assert (long[0] - short[0]) % (64 - 8) == 0 < long[0] - short[0]
+    assert [*counted.refused] == ["BM_Gone"]
+    with pytest.raises(
+        WorldwiseError, match=r"--benchmark 'BM_Sun' is not known\. Allowed: BM_Sum/8, BM_Sum/64, BM_Gone"
+    ):
+        count_benchmarks(Wanted(program, lives=2), ("BM_Sun",), images, emulator)
+    plain = own_codes.compiled(lab, tmp_path / "made", "plain", own_codes.PROGRAM)
+    with pytest.raises(WorldwiseError, match="has no benchmarks that worldwise knows"):
+        count_benchmarks(Wanted(plain, lives=2), ("*",), images, emulator)
 
 
 def test_the_handler_of_a_signal_is_in_the_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

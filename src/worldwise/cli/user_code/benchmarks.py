@@ -2,7 +2,7 @@
 """`worldwise run --program BENCH --benchmark PATTERN`: one iteration of each benchmark that a harness lists."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -26,7 +26,7 @@ from worldwise.run.code.program_wrapper import execute
 from worldwise.run.code.region_counts import calls_for_records
 from worldwise.run.folder.rundir import Run
 
-_MOST_BENCHMARKS, _MOST_LINES, _MOST_REASONS = 100, 10_000, 12
+_MOST_BENCHMARKS, _MOST_LINES, _MOST_REASONS, _MOST_SAID = 100, 10_000, 12, 40
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,44 @@ class Benchmark:
     ready: Ready
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The benchmarks of a program.
+
+    Attributes:
+        harness: theirs.
+        found: those that were counted, in its order.
+        refused: why the others were not, by their names there.
+    """
+
+    harness: Harness
+    found: Sequence[Benchmark]
+    refused: Mapping[str, WorldwiseError]
+
+
 def measure_benchmarks(wanted: Wanted, patterns: Sequence[str], call: OwnCall, shown: Shown) -> int:
     """Count an iteration of each benchmark like one of the patterns. Returns the exit status.
+
+    Raises WorldwiseError for a program without a harness that is known, or if none of its benchmarks can be counted.
+    """
+    images, emulator = tools(call)
+    counted = count_benchmarks(wanted, patterns, images, emulator, call.fresh)
+    title = f"Benchmarks of {wanted.program.name}, by {counted.harness.name}"
+
+    def screen(run: Run, how: Shown) -> int:
+        status = EXIT_ERROR if counted.refused or run.state == "failed" else 0
+        if how.form != "table" or how.full or how.output:
+            return max(show(run, how), status)
+        _print(counted, title)
+        return status
+
+    return measure_codes([one.ready for one in counted.found], title, "--program", call, shown, screen)
+
+
+def count_benchmarks(
+    wanted: Wanted, patterns: Sequence[str], images: ImageStore, emulator: Emulator, fresh: bool = False
+) -> Counted:
+    """List the benchmarks of a program, and count those like one of the patterns, each with one iteration.
 
     Raises WorldwiseError for a program without a harness that is known, or if none of its benchmarks can be counted.
     """
@@ -49,11 +85,10 @@ def measure_benchmarks(wanted: Wanted, patterns: Sequence[str], call: OwnCall, s
             f"--program {wanted.program} has no benchmarks that worldwise knows.",
             f"it knows {known} by the symbols of a program that is not stripped; others: --region FUNCTION",
         )
-    images, emulator = tools(call)
     listed = _listed(wanted, harness, images, emulator)
     chosen = [name for name in listed if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not chosen:
-        raise choice_error("--benchmark", patterns[0], listed)
+        raise choice_error("--benchmark", patterns[0], [files.quoted(name) for name in listed[:_MOST_SAID]])
     if len(chosen) > _MOST_BENCHMARKS:
         raise WorldwiseError(
             f"--benchmark {' '.join(patterns)}: {len(chosen):,} benchmarks have such names. Allowed: up to "
@@ -65,22 +100,13 @@ def measure_benchmarks(wanted: Wanted, patterns: Sequence[str], call: OwnCall, s
     for name, called in zip(chosen, _case_names(chosen), strict=True):
         one = replace(wanted, arguments=tuple(harness.words(name)), regions=(harness.region(name),), name=called)
         try:
-            found.append(Benchmark(name, prepare(one, images, emulator, emulator.notify, call.fresh)))
+            found.append(Benchmark(name, prepare(one, images, emulator, emulator.notify, fresh)))
         except WorldwiseError as error:
             refused[name] = error
     if not found:
         name, first = next(iter(refused.items()))
         raise WorldwiseError(f"{files.quoted(name)}: {first.message}", first.hint, first.details)
-    title = f"Benchmarks of {wanted.program.name}, by {harness.name}"
-
-    def screen(run: Run, how: Shown) -> int:
-        status = EXIT_ERROR if refused or run.state == "failed" else 0
-        if how.form != "table" or how.full or how.output:
-            return max(show(run, how), status)
-        _print(harness, title, found, refused)
-        return status
-
-    return measure_codes([one.ready for one in found], title, "--program", call, shown, screen)
+    return Counted(harness, found, refused)
 
 
 def _listed(wanted: Wanted, harness: Harness, images: ImageStore, emulator: Emulator) -> list[str]:
@@ -109,23 +135,25 @@ def _case_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _print(harness: Harness, title: str, found: Sequence[Benchmark], refused: dict[str, WorldwiseError]) -> None:
+def _print(counted: Counted, title: str) -> None:
     console = safe_text.console()
+    harness, refused = counted.harness, counted.refused
     rows = []
-    for one in found:
+    for one in counted.found:
         code = one.ready.code
         for of in code.manifest.regions.values():
             counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
-            later = sorted(counts[1:])
-            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2
-            rows.append([files.quoted(one.name), str(len(counts)), *map(whole, (counts[0], middle, max(counts)))])
+            later = [] if harness.first_only else sorted(counts[1:])
+            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2 if later else None
+            cells = [counts[0], middle, max(counts) if later else None]
+            rows.append([files.quoted(one.name), str(len(counts)), *("-" if n is None else whole(n) for n in cells)])
     headers = ["benchmark", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"]
-    notes = [f"One iteration: {harness.more}. The first of each is that of the first start."]
+    notes = [f"One iteration: {harness.more}."]
     print_section(Section(title, Table(headers, rows, 1), notes), console)
     for name, why in [*refused.items()][:_MOST_REASONS]:
         print_prose(console, f"Not counted: {files.quoted(name)}: {why.message}")
     if len(refused) > _MOST_REASONS:
         print_prose(console, f"{len(refused) - _MOST_REASONS} more could not be counted.")
     console.print()
-    case = found[0].ready.cases[0]
+    case = counted.found[0].ready.cases[0]
     console.print(f"worldwise explain latest --case '{case.id}'", soft_wrap=True, markup=False)

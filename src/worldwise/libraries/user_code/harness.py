@@ -34,7 +34,8 @@ class Harness:
         listed: a benchmark's name, of a line of that list; empty for another line.
         region: the function whose call is one iteration, of a benchmark's name.
         words: the arguments with which it runs one benchmark, as seldom as it can.
-        more: what a reader of the table must know, if anything.
+        more: what is in a call of the region, for a reader of the table.
+        first_only: later calls of a start are more iterations than one.
     """
 
     name: str
@@ -44,7 +45,8 @@ class Harness:
     listed: Callable[[str], str]
     region: Callable[[str], str]
     words: Callable[[str], Sequence[str]]
-    more: str = ""
+    more: str
+    first_only: bool = False
 
     def names(self, text: str) -> list[str]:
         """The benchmarks that a list names, in its order."""
@@ -94,7 +96,8 @@ HARNESSES = (
             _SPECIAL_TO_CATCH2.sub(lambda found: chr(92) + found[0], name),
             *("--benchmark-samples", "1", "--benchmark-warmup-time", "0", "--benchmark-no-analysis"),
         ),
-        "the first call of a start is one iteration",
+        "the first call of a start; later ones are many iterations, as the harness tunes itself",
+        first_only=True,
     ),
 )
 
