@@ -67,7 +67,7 @@ PQM4 = Kind(
     "a tree of pqm4",
     ("pqm4",),
     ("machine", "repeat", "variants", "fresh", "predict"),
-    "docs/use/pqm4.md says what it takes",
+    "docs/use/your-code-cases.md says what it takes",
 )
 KINDS = (PROGRAM, APPLICATION, FIRMWARE, PQM4, SUITE)
 
