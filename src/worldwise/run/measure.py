@@ -383,7 +383,8 @@ class _Session:
         """
         work = Work(self._bench.jobs, groups, self._prepare, self._measure, self._cost, alone)
         broken: WorldwiseError | None = None
-        beside, waiting = self._bench.beside, set(first)
+        beside = self._bench.beside
+        waiting = {case.id for group in groups for case in group} & set(first)
         for ended in work.ended(self._bench.pool):
             try:
                 if ended.build:
@@ -395,7 +396,7 @@ class _Session:
                     broken = error.reason
                     work.build_no_more()
             waiting -= {case.id for case in ended.cases if ended.measurement}
-            if beside and work.is_built and not waiting:
+            if beside and not broken and work.is_built and not waiting:
                 work.begin_beside(partial(beside.begin, self._writer.run))
                 beside = None
         if broken:
