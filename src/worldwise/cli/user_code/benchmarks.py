@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from statistics import median
 
 from worldwise.base import files
 from worldwise.base.choices import choice_error
@@ -65,7 +66,7 @@ def measure_benchmarks(wanted: Wanted, patterns: Sequence[str], call: OwnCall, s
         status = EXIT_ERROR if counted.refused or run.state == "failed" else 0
         if how.form != "table" or how.full or how.output:
             return max(show(run, how), status)
-        _print(counted, title)
+        _print(counted, title, "latest" if call.latest else f"latest --runs {call.runs}")
         return status
 
     return measure_codes([one.ready for one in counted.found], title, "--program", call, shown, screen)
@@ -135,7 +136,7 @@ def _case_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _print(counted: Counted, title: str) -> None:
+def _print(counted: Counted, title: str, run: str) -> None:
     console = safe_text.console()
     harness, refused = counted.harness, counted.refused
     rows = []
@@ -143,9 +144,7 @@ def _print(counted: Counted, title: str) -> None:
         code = one.ready.code
         for of in code.manifest.regions.values():
             counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
-            later = [] if harness.first_only else sorted(counts[1:])
-            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2 if later else None
-            cells = [counts[0], middle, max(counts) if later else None]
+            cells = [counts[0], None, None] if harness.first_only else [counts[0], median(counts[1:]), max(counts)]
             rows.append([files.quoted(one.name), str(len(counts)), *("-" if n is None else whole(n) for n in cells)])
     headers = ["benchmark", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"]
     notes = [f"One iteration: {harness.more}."]
@@ -156,4 +155,4 @@ def _print(counted: Counted, title: str) -> None:
         print_prose(console, f"{len(refused) - _MOST_REASONS} more could not be counted.")
     console.print()
     case = counted.found[0].ready.cases[0]
-    console.print(f"worldwise explain latest --case '{case.id}'", soft_wrap=True, markup=False)
+    console.print(f"worldwise explain {run} --case '{case.id}'", soft_wrap=True, markup=False)
