@@ -11,9 +11,8 @@ mkdir source out
 tar -xf /in/source/source.tar -C source
 build() { # TARGET...
 	# By default it asks for macros in the debug information, which nobody reads: they take a sixth of the time.
-	# Two compilers a processor: with one, make's own shells leave a quarter of it idle.
 	# shellcheck disable=SC2086 # lists of settings
-	make "${left_out[@]}" -j"$((2 * $(nproc)))" -C source O=/build/out PLATFORM="$PLATFORM" CFG_ARM64_core=y CFG_USER_TA_TARGETS=ta_arm64 \
+	make "${left_out[@]}" -j"$(nproc)" -C source O=/build/out PLATFORM="$PLATFORM" CFG_ARM64_core=y CFG_USER_TA_TARGETS=ta_arm64 \
 		CFG_ARM_GICV3=y CFG_CORE_ASLR=n CFG_TA_ASLR=n CFG_BUILD_IN_TREE_TA=n CFG_WORLDWISE_EL0_COUNTER=y \
 		CFG_WORLDWISE_COUNTER_PTA=y CFG_WORLDWISE_SEED=y WORLDWISE_MBEDTLS="${MBEDTLS_OPTIONS:-}" CROSS_COMPILE64=aarch64-linux-gnu- \
 		PYTHON3=python3 TEE_IMPL_VERSION=4.10.0 platform-cflags-debug-info=-g $CRYPTO_LIBRARY $OPTIMISATION "$@"
