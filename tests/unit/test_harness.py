@@ -10,6 +10,7 @@ import pytest
 
 from worldwise import cli
 from worldwise.cli.user_code import kinds
+from worldwise.libraries.own_code import case_names
 from worldwise.libraries.user_code.harness import HARNESSES, harness_line, recognised
 
 # Symbols as compilers write them: criterion's in both manners of Rust.
@@ -135,6 +136,13 @@ def test_there_is_nothing_to_say(tmp_path: Path, symbols: tuple[str, ...], argum
 
 def test_a_file_that_is_not_there_is_no_harness(tmp_path: Path) -> None:
     assert harness_line(tmp_path / "none", ()) == ""
+
+
+def test_each_benchmark_has_a_case_of_its_own() -> None:
+    """If this fails, two benchmarks are one case, or a long name is none that a case may have."""
+    long = "x" * 70
+    names = case_names(["a/1", "a:1", "a 1", "b", f"{long}1", f"{long}2", "..."])
+    assert names == ["a-1", "a-1-2", "a-1-3", "b", "x" * 63, "x" * 61 + "-2", "program"]
 
 
 def test_no_program_has_two_harnesses() -> None:

@@ -8,7 +8,7 @@ what starts it (`find`, `count`), and `code.json`, which says what it is and whe
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,6 +35,8 @@ ARMV8, ARMV7 = "armv8", "armv7"
 FIRMWARE_ELF = "firmware.elf"
 _MOST_MANIFEST = 4 * 2**20
 _MOST_FILE = 512 * 2**20
+# Characters of a case's name.
+_MOST_NAME = 63
 _FORMAT = 1
 
 # No function is there: the addresses that stand for marks, by their number, begin here.
@@ -188,7 +190,20 @@ def inputs_digest(manifest: CodeManifest, listed: Mapping[str, str]) -> str:
 
 def case_name(name: str) -> str:
     """The name of a case for a file's name: small letters, digits and dashes."""
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:63] or "program"
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:_MOST_NAME] or "program"
+
+
+def case_names(names: Iterable[str]) -> list[str]:
+    """The names of cases for these names, each another one: two names can differ by signs alone, or far behind."""
+    found: list[str] = []
+    for called in map(case_name, names):
+        number, name = 1, called
+        while name in found:
+            number += 1
+            end = f"-{number}"
+            name = called[: _MOST_NAME - len(end)] + end
+        found.append(name)
+    return found
 
 
 _brought: dict[str, Code] = {}

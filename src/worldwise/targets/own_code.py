@@ -245,7 +245,7 @@ def telling(machine: Machine) -> Machine:
 
 def is_armv7(machine: Machine) -> bool:
     """Whether a machine of own code is one of 32 bits."""
-    return any(own_armv7.launcher(loopback).name in machine.images for loopback in (False, True))
+    return own_armv7.ARCHITECTURE.kernel().name in machine.images
 
 
 def linux_of(machine: Machine) -> "PlainTarget":

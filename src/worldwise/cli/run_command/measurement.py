@@ -129,12 +129,12 @@ class TimesAhead:
 
     def begin(self, run: Run) -> None:
         """Predict, one case at a time. What goes wrong is said when the screen asks again."""
-        reading = read_run(run, self.budget)
-        if self._stopped or not leading(reading):
-            return
-        from worldwise.cli.traces.first_screen import predict_ahead
-
         with contextlib.suppress(WorldwiseError):
+            reading = read_run(run, self.budget)
+            if self._stopped or not leading(reading):
+                return
+            from worldwise.cli.traces.first_screen import predict_ahead
+
             self.done = predict_ahead(run, reading, self.display, self._began)
 
     def _began(self, stop: Callable[[], None]) -> None:

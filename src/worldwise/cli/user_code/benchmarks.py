@@ -5,26 +5,25 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from statistics import median
 
 from worldwise.base import files
 from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.base.tables import Section, Table, whole
+from worldwise.base.tables import Section, Table
 from worldwise.cli.common.process_end import EXIT_ERROR
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
+from worldwise.cli.user_code.code import COUNTS, OwnCall, cells_of, measure_codes, tools
 from worldwise.lab.image import ImageStore
-from worldwise.libraries.own_code import case_name
+from worldwise.libraries.own_code import case_names
 from worldwise.libraries.user_code.harness import HARNESSES, Harness, harness_of
 from worldwise.machine.emulator import Emulator
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.program_wrapper import execute
-from worldwise.run.code.region_counts import calls_for_records
+from worldwise.run.code.region_counts import counts_of
 from worldwise.run.folder.rundir import Run
 
 _MOST_BENCHMARKS, _MOST_LINES, _MOST_REASONS, _MOST_SAID = 100, 10_000, 12, 40
@@ -98,7 +97,7 @@ def count_benchmarks(
         )
     found: list[Benchmark] = []
     refused: dict[str, WorldwiseError] = {}
-    for name, called in zip(chosen, _case_names(chosen), strict=True):
+    for name, called in zip(chosen, case_names(chosen), strict=True):
         one = replace(wanted, arguments=tuple(harness.words(name)), regions=(harness.region(name),), name=called)
         try:
             found.append(Benchmark(name, prepare(one, images, emulator, emulator.notify, fresh)))
@@ -126,16 +125,6 @@ def _listed(wanted: Wanted, harness: Harness, images: ImageStore, emulator: Emul
     return names
 
 
-def _case_names(names: Sequence[str]) -> list[str]:
-    """Names for cases, each another: two benchmarks can differ by signs alone."""
-    found: list[str] = []
-    for name in names:
-        called = case_name(name)
-        same = sum(other == called or other.startswith(f"{called}-again-") for other in found)
-        found.append(f"{called}-again-{same}" if same else called)
-    return found
-
-
 def _print(counted: Counted, title: str, run: str) -> None:
     console = safe_text.console()
     harness, refused = counted.harness, counted.refused
@@ -143,12 +132,10 @@ def _print(counted: Counted, title: str, run: str) -> None:
     for one in counted.found:
         code = one.ready.code
         for of in code.manifest.regions.values():
-            counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
-            cells = [counts[0], None, None] if harness.first_only else [counts[0], median(counts[1:]), max(counts)]
-            rows.append([files.quoted(one.name), str(len(counts)), *("-" if n is None else whole(n) for n in cells)])
-    headers = ["benchmark", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"]
+            cells = cells_of(counts_of(code, one.ready.counted.trace, of))
+            rows.append([files.quoted(one.name), *([*cells[:2], "-", "-"] if harness.first_only else cells)])
     notes = [f"One iteration: {harness.more}."]
-    print_section(Section(title, Table(headers, rows, 1), notes), console)
+    print_section(Section(title, Table(["benchmark", *COUNTS], rows, 1), notes), console)
     for name, why in [*refused.items()][:_MOST_REASONS]:
         print_prose(console, f"Not counted: {files.quoted(name)}: {why.message}")
     if len(refused) > _MOST_REASONS:

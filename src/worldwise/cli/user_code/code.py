@@ -36,7 +36,7 @@ from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
-from worldwise.run.code.region_counts import calls_for_records, calls_of
+from worldwise.run.code.region_counts import calls_of, counts_of
 from worldwise.run.folder.rundir import Run
 from worldwise.run.options import Options
 from worldwise.targets.own_code import M_MACHINES
@@ -172,10 +172,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
         return show(run, shown)
     console = safe_text.console()
     code, lives = ready.code, ready.counted.lives
-    totals = {
-        name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]
-        for name, region in code.manifest.regions.items()
-    }
+    totals = {name: counts_of(code, ready.counted.trace, region) for name, region in code.manifest.regions.items()}
     # Of firmware one power-on is looked at: each is the same.
     seen = lives[:1] if code.manifest.kind == own_code.FIRMWARE else lives
     every = sum(life.end - life.begin for life in seen)
@@ -185,7 +182,10 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     print_prose(console, _began(ready, first, rest), "bold")
     if words:
         print_prose(console, f"{words[0].upper()}{words[1:]}.")
-    rows = [_row(_shown(code, region), totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
+    rows = [
+        [_shown(code, region), *cells_of(totals[region]), f"{100 * shares[region]:.1f}"]
+        for region in ranked[:_MOST_REGIONS]
+    ]
     left = len(ranked) - _MOST_REGIONS
     notes = [f"({left} more regions in the report)"] if left > 0 else []
     notes.append("share: of all instructions of all starts. A region inside another counts in both.")
@@ -193,7 +193,7 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     print_section(
         Section(
             "Regions, the dearest first",
-            Table(["region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr", "share\n%"], rows, 1),
+            Table(["region", *COUNTS, "share\n%"], rows, 1),
             notes,
         ),
         console,
@@ -269,15 +269,13 @@ def _median(values: Sequence[int]) -> float:
     return float(median(values))
 
 
-def _row(region: str, counts: Sequence[int], share: float) -> list[str]:
-    return [
-        region,
-        f"{len(counts):,}",
-        f"{counts[0]:,}",
-        whole(_median(counts[1:])),
-        f"{max(counts):,}",
-        f"{100 * share:.1f}",
-    ]
+# The columns of `cells_of`.
+COUNTS = ("calls", "first\ninstr", "median\ninstr", "worst\ninstr")
+
+
+def cells_of(counts: Sequence[int]) -> list[str]:
+    """How many calls of a region there were, the first, the median of the later ones, and the worst."""
+    return [f"{len(counts):,}", f"{counts[0]:,}", whole(_median(counts[1:])), f"{max(counts):,}"]
 
 
 def _explained(run: Run, case: Case) -> tuple[OwnExplainer, Explanation]:

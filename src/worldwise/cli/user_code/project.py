@@ -10,20 +10,20 @@ from rich.console import Console
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.base.tables import Section, Table, whole
+from worldwise.base.tables import Section, Table
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.traces.source_marks import Marks, write_sarif
-from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
+from worldwise.cli.user_code.code import COUNTS, OwnCall, cells_of, measure_codes, tools
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.limits import Verdict, verdicts
 from worldwise.run.code.project import Made, Opened, open_project, prepare_project
-from worldwise.run.code.region_counts import calls_for_records
+from worldwise.run.code.region_counts import counts_of
 from worldwise.run.folder.rundir import Run
 
 _MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
@@ -102,21 +102,10 @@ def _regions(made: Sequence[Made]) -> Section:
     for one in made:
         code = one.ready.code
         for region, of in code.manifest.regions.items():
-            counts = [call.instructions for call in calls_for_records(code, one.ready.counted.trace, of)]
-            later = sorted(counts[1:])
-            middle = (later[(len(later) - 1) // 2] + later[len(later) // 2]) / 2
-            rows.append(
-                [
-                    f"{one.name}/{region}",
-                    f"{len(counts):,}",
-                    f"{counts[0]:,}",
-                    whole(middle),
-                    f"{max(counts):,}",
-                ]
-            )
+            rows.append([f"{one.name}/{region}", *cells_of(counts_of(code, one.ready.counted.trace, of))])
     left = len(rows) - _MOST_REGIONS
     notes = [f"({left} more regions in the report: worldwise report --all)"] if left > 0 else []
-    table = Table(["measure/region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr"], rows[:_MOST_REGIONS], 1)
+    table = Table(["measure/region", *COUNTS], rows[:_MOST_REGIONS], 1)
     return Section("What worldwise.toml measures", table, notes)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.run.code.project import Made, Opened
-from worldwise.run.code.region_counts import calls_for_records, calls_of
+from worldwise.run.code.region_counts import calls_of, counts_of
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         where = opened.where("measure", one.name, "flash")
         yield _bytes(f"own/{one.name}", "flash", one.flash or 0, one.measure.flash, where)
     for region, limit in one.measure.limit.items():
-        counts = [
-            call.instructions
-            for call in calls_for_records(code, one.ready.counted.trace, code.manifest.regions[region])
-        ]
+        counts = counts_of(code, one.ready.counted.trace, code.manifest.regions[region])
         case = f"own/{one.name}/{region}"
         for key, what, found, most in (
             ("instructions", "worst call", max(counts), limit.instructions),

@@ -397,6 +397,11 @@ def calls_for_records(code: Code, trace: Trace, region: Region) -> list[Pass]:
     return [one, one.model_copy(update={"begin": one.begin + whole.end, "end": one.end + whole.end})]
 
 
+def counts_of(code: Code, trace: Trace, region: Region) -> list[int]:
+    """The instructions of these calls, in the order of time."""
+    return [one.instructions for one in calls_for_records(code, trace, region)]
+
+
 def write_records(case: Case, code: Code, counted: Counted, path: Path) -> None:
     """Write the records of a case: a sample for each call of its region."""
     region = code.manifest.regions.get(case.operation)
