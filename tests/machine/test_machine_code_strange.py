@@ -119,6 +119,21 @@ int run(int argc, char **argv)
 }
 int main(int argc, char **argv) { return run(argc, argv); }
 """
+# Its list is longer than anybody reads, and names are no names.
+LISTS = """
+#include <stdio.h>
+int run(void) __asm__("_ZN9benchmark22RunSpecifiedBenchmarksEv");
+int run(void)
+{
+	puts("BM_\\033[31m\\a");
+	for (int i = 0; i < 1000000; i++)
+		putchar('x');
+	for (int i = 0; i < 20000; i++)
+		printf("\\nBM_%d", i);
+	return puts("") < 0;
+}
+int main(void) { return run(); }
+"""
 NEVER_ENDS = 'int main(void) { for (;;) __asm__ volatile(""); }\n'
 WRITES = """
 #include <stdio.h>
@@ -189,6 +204,18 @@ def test_each_benchmark_of_a_harness_is_a_case_by_its_name(lab: Lab, images: Ima
     plain = own_codes.compiled(lab, tmp_path / "made", "plain", own_codes.PROGRAM)
     with pytest.raises(WorldwiseError, match="has no benchmarks that worldwise knows"):
         count_benchmarks(Wanted(plain, lives=2), ("*",), images, emulator)
+
+
+def test_a_list_of_benchmarks_is_a_strangers_text(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, a program's list fills the terminal or moves its cursor, or starts thousands of machines."""
+    wanted = Wanted(own_codes.compiled(lab, tmp_path / "made", "lists", LISTS), lives=2)
+    emulator = Emulator(lab, note)
+    with pytest.raises(WorldwiseError) as none:
+        count_benchmarks(wanted, ("none",), images, emulator)
+    assert r"Allowed: BM_\x1b[31m\x07, xxx" in none.value.message
+    assert len(none.value.message) < 20_000
+    with pytest.raises(WorldwiseError, match=r"9,998 benchmarks have such names\. Allowed: up to 100"):
+        count_benchmarks(wanted, ("BM_[0-9]*",), images, emulator)
 
 
 def test_the_handler_of_a_signal_is_in_the_region(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
