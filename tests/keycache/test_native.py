@@ -2,6 +2,7 @@
 """keycache's own tests, in its root: the server with the TA in its process, and the TA's sources under sanitizers."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -69,8 +70,14 @@ def kept(root: Lab, name: str) -> Iterator[Path]:
         yield folder
 
 
-def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = ()) -> str:
-    """What `make` prints, of keycache's own Makefile, with `folder` for all it makes; it sees `beside`, too."""
+def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = (), anew: bool = False) -> str:
+    """What `make` prints, of keycache's own Makefile, with `folder` for all it makes; it sees `beside`, too.
+
+    What it printed when it succeeded is kept as long as the folder is: the same sources are not tested twice, but `anew`.
+    """
+    told = folder / f"told-{hashlib.sha256(repr((words, beside)).encode()).hexdigest()[:16]}"
+    if told.exists() and not anew:
+        return told.read_text(encoding="utf-8")
     log = folder / "log"
     log.unlink(missing_ok=True)
     root.run(
@@ -85,7 +92,8 @@ def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = ()) -> s
         limits=WITHOUT_ADDRESS_LIMIT,
         debugging=True,
     )
-    return log.read_text(encoding="utf-8")
+    log.replace(told)
+    return told.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +198,7 @@ def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
 def test_a_short_fuzz_of_the_tas_commands_finds_nothing(root: Lab) -> None:
     """If this fails, calls of the TA end it, or give away what a client sent whose key is for relaying alone."""
     with kept(root, "fuzz-ta") as folder:
-        text = make(root, folder, "fuzz-ta", "RUNS=50000")
+        text = make(root, folder, "fuzz-ta", "RUNS=50000", anew=True)
     assert "stat::number_of_executed_units: 50" in text
     # What is behind a signature is reached.
     assert int(re.findall(r"cov: (\d+)", text)[-1]) > 850

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The example repository, measured by its worldwise.toml: a baseline, a slower line, a limit."""
+"""The example repository, measured by its worldwise.toml: a baseline, a slower line, one that is missing, a limit."""
 
 import shutil
 from pathlib import Path
@@ -28,9 +28,6 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
     # Opening a session loads the TA, which is most of what is followed: twice says what five times do.
     replaced(settings, 'client = "host"\n', 'client = "host"\nrepeat = 2\n')
     words = ("run", "./repository")
-    missing = tool.run(*words, timeout=900)
-    assert missing.returncode == 1
-    assert "there is no baseline 'main'" in missing.stderr
     made = tool.run(*words, "--save-baseline", "main", timeout=900)
     assert made.returncode == 0, made.stdout + made.stderr
     assert "Limits: all 5 are kept" in made.stdout
@@ -56,7 +53,11 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
 
     # A limit alone, without a baseline, names the function too.
     firmware = settings.read_text(encoding="utf-8").partition("# Firmware of a Cortex-M4.")[2]
-    settings.write_text(f"format = 1\n{firmware}", encoding="utf-8")
+    settings.write_text(f'format = 1\nbaseline = "other"\n{firmware}', encoding="utf-8")
+    missing = tool.run(*words, timeout=900)
+    assert missing.returncode == 1
+    assert "there is no baseline 'other'" in missing.stderr
+    replaced(settings, 'baseline = "other"\n', "")
     replaced(settings, "instructions = 15_000", "instructions = 10_000")
     over = tool.run(*words, timeout=900)
     assert over.returncode == 3, over.stdout + over.stderr
