@@ -244,6 +244,59 @@ int main(void)
 }
 void reset(void) { main(); for (;;) ; }
 """
+# Benchmarks laid out as Zephyr's ztest has them: two suites, `ring.turn` of a newer release and `turn` of an older one;
+# `timed` is in a list of its own, with its duration in front. `stray` is in no list, and has no suite.
+BENCHMARKS = """
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = { &stack_top, (void *)reset };
+static volatile word sum;
+#define BENCHMARK(name, turns) \\
+	__attribute__((noinline, used)) void name(void) { for (word i = 0; i < turns; i++) sum += i; }
+BENCHMARK(z_ztest_benchmark_ring_turn_fn, 10)
+BENCHMARK(turn_fn, 20)
+BENCHMARK(z_ztest_benchmark_ring_spin_fn, 30)
+BENCHMARK(stray_fn, 40)
+#define OBJECT(name, words) ".type " name ", %object\\n" name ": .word " words "\\n.size " name ", . - " name "\\n"
+__asm__(".section .rodata.lists\\n.align 3\\n"
+	".global _ztest_benchmark_suite_list_start, _ztest_benchmark_suite_list_end\\n"
+	".global _ztest_benchmark_list_start, _ztest_benchmark_list_end\\n"
+	".global _ztest_benchmark_timed_list_start, _ztest_benchmark_timed_list_end\\n"
+	"_ztest_benchmark_suite_list_start:\\n"
+	OBJECT("z_ztest_benchmark_suite_ring", "ring_text, 0, 0")
+	OBJECT("old", "old_text, 0, 0")
+	"_ztest_benchmark_suite_list_end:\\n"
+	"_ztest_benchmark_list_start:\\n"
+	OBJECT("z_ztest_benchmark_ring_turn", "turn_text, 3, 0, z_ztest_benchmark_ring_turn_fn, 0, 0, z_ztest_benchmark_suite_ring")
+	OBJECT("turn", "turn_text, 2, stray_fn, turn_fn, stray_fn, old")
+	"_ztest_benchmark_list_end:\\n"
+	"_ztest_benchmark_timed_list_start:\\n"
+	OBJECT("z_ztest_benchmark_timed_ring_spin", "2, spin_text, 0, z_ztest_benchmark_ring_spin_fn, 0, z_ztest_benchmark_suite_ring")
+	"_ztest_benchmark_timed_list_end:\\n"
+	OBJECT("stray", "turn_text, 1, 0, stray_fn, 0, old")
+	"ring_text: .asciz \\"ring\\"\\nold_text: .asciz \\"old\\"\\nturn_text: .asciz \\"turn\\"\\nspin_text: .asciz \\"spin\\"\\n"
+	".text\\n");
+int main(void)
+{
+	for (int i = 0; i < 3; i++)
+		z_ztest_benchmark_ring_turn_fn();
+	for (int i = 0; i < 2; i++)
+		turn_fn();
+	for (int i = 0; i < 4; i++)
+		z_ztest_benchmark_ring_spin_fn();
+	stray_fn();
+	return 0;
+}
+void reset(void)
+{
+	main();
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+	for (;;) ;
+}
+"""
 LINKED = """
 MEMORY { code (rx) : ORIGIN = 0, LENGTH = 256K  ram (rw) : ORIGIN = 0x20000000, LENGTH = 16K }
 SECTIONS { .text : { *(.vectors) *(.text*) *(.rodata*) } > code  .bss : { *(.data*) *(.bss*) } > ram

@@ -865,6 +865,29 @@ def test_firmware_that_does_not_end_is_told_with_its_place(
     assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
+def test_benchmarks_of_ztest_are_counted_under_their_names(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, a benchmark has another one's function, or what is no benchmark counts as one."""
+    elf = own_codes.firmware(lab, tmp_path, source=own_codes.BENCHMARKS)
+    emulator = Emulator(lab, note)
+    ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("*",)), images, emulator, note)
+    assert set(ready.code.manifest.regions) == {"ring.turn", "old.turn", "ring.spin"}
+    taken = {name: counts(ready, name) for name in ready.code.manifest.regions}
+    assert {name: len(of) for name, of in taken.items()} == {"ring.turn": 3, "old.turn": 2, "ring.spin": 4}
+    assert all(len(set(of)) == 1 for of in taken.values())
+    # A turn of the loop takes the same in each.
+    assert taken["old.turn"][0] - taken["ring.turn"][0] == taken["ring.spin"][0] - taken["old.turn"][0] > 10
+    by_name = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("turn_fn",)), images, emulator, note)
+    assert counts(by_name, "turn_fn") == taken["old.turn"]
+    (one,) = prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("spin",)), images, emulator, note).cases
+    assert one.operation == "ring.spin"
+    with pytest.raises(WorldwiseError, match="--benchmark .*trun") as refused:
+        prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("trun",)), images, emulator, note)
+    assert "ring.turn" in f"{refused.value.message} {refused.value.hint}"
+    plain = own_codes.firmware(lab, tmp_path / "plain")
+    with pytest.raises(WorldwiseError, match="has no benchmarks that worldwise knows"):
+        prepare_firmware(WantedFirmware(plain, "mps2-an386", benchmarks=("*",)), images, emulator, note)
+
+
 def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """A function that it has not, one that is not called, and a machine that QEMU has not."""
     elf = own_codes.firmware(lab, tmp_path)

@@ -67,7 +67,9 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
     """
     if own.firmware:
         ends = (own.until or "", own.instructions or 0)
-        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "")
+        if own.benchmarks and own.regions:
+            raise click.UsageError("--benchmark and --region both say what is measured: one run takes one of them")
+        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "", own.benchmarks)
         return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
     program = own.program or own.client
     if program is None or bool(own.ta) != bool(own.client):
