@@ -865,6 +865,20 @@ def test_firmware_that_does_not_end_is_told_with_its_place(
     assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
+@pytest.mark.parametrize("handler", ["[3] = ", "[5] = "], ids=["of all faults", "of the bus"])
+def test_a_fault_in_a_task_is_told_with_its_place(handler: str, lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """The task has a stack of its own, where the core has pushed what says the place."""
+    source = own_codes.TASKS.replace("[14] = (void", f"{handler}(void *)stay, [14] = (void")
+    source = source.replace("void tick(void)", f"{STAYS}void tick(void)").replace("for (;;) spin();", "touch();")
+    # The handler of the bus is one that the firmware turns on.
+    source = source.replace("AT(0xe000ed20)", "AT(0xe000ed24) = 1u << 17;\n\tAT(0xe000ed20)") if "5" in handler else source
+    elf = own_codes.firmware(lab, tmp_path, source=source)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=8), note)
+    said = "own-app-elf: the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, *, and the handler of *"
+    assert fnmatch.fnmatchcase(caught.value.message, said), caught.value.message
+
+
 def test_benchmarks_of_ztest_are_counted_under_their_names(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """If this fails, a benchmark has another one's function, or what is no benchmark counts as one."""
     elf = own_codes.firmware(lab, tmp_path, source=own_codes.BENCHMARKS)
