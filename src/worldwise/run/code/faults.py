@@ -76,7 +76,8 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
             # Other exceptions may have the same handler.
             if debugger.register(_STATE) & _EXCEPTION in _FAULTS:
                 pushed = _pushed(debugger)
-                said["fault"] = (place(pushed) if pushed else " in a task") + _why(debugger)
+                where = " with a stack that cannot be read" if pushed is None else place(pushed)
+                said["fault"] = where + _why(debugger)
         # It would end as before, or not at all.
         raise WorldwiseError("seen")
 
@@ -87,12 +88,13 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
     return said["fault"], said["place"]
 
 
-def _pushed(debugger: GdbStub) -> int:
-    """The address that the core has pushed as it faulted; 0 if the stack of a task, where it is, cannot be read."""
+def _pushed(debugger: GdbStub) -> int | None:
+    """The address that the core has pushed as it faulted; None if the stack where that is cannot be read."""
     stack: int | None = debugger.register(_SP)
     if debugger.register(_LINK) & _PROCESS_STACK:
         stack = debugger.register_named(_TASKS, _DESCRIBED)
-    return 0 if stack is None else _word(debugger, stack + _PUSHED_PC) & ~1
+    found = b"" if stack is None else debugger.read(stack + _PUSHED_PC, 4)
+    return int.from_bytes(found, "little") & ~1 if found else None
 
 
 def _why(debugger: GdbStub) -> str:
