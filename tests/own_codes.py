@@ -268,14 +268,17 @@ __asm__(".section .rodata.lists\\n.align 3\\n"
 	OBJECT("old", "old_text, 0, 0")
 	"_ztest_benchmark_suite_list_end:\\n"
 	"_ztest_benchmark_list_start:\\n"
-	OBJECT("z_ztest_benchmark_ring_turn", "turn_text, 3, 0, z_ztest_benchmark_ring_turn_fn, 0, 0, z_ztest_benchmark_suite_ring")
+	OBJECT("z_ztest_benchmark_ring_turn", "turn_text, 3, 0, z_ztest_benchmark_ring_turn_fn, 0, 0, "
+		"z_ztest_benchmark_suite_ring")
 	OBJECT("turn", "turn_text, 2, stray_fn, turn_fn, stray_fn, old")
 	"_ztest_benchmark_list_end:\\n"
 	"_ztest_benchmark_timed_list_start:\\n"
-	OBJECT("z_ztest_benchmark_timed_ring_spin", "2, spin_text, 0, z_ztest_benchmark_ring_spin_fn, 0, z_ztest_benchmark_suite_ring")
+	OBJECT("z_ztest_benchmark_timed_ring_spin", "2, spin_text, 0, z_ztest_benchmark_ring_spin_fn, 0, "
+		"z_ztest_benchmark_suite_ring")
 	"_ztest_benchmark_timed_list_end:\\n"
 	OBJECT("stray", "turn_text, 1, 0, stray_fn, 0, old")
-	"ring_text: .asciz \\"ring\\"\\nold_text: .asciz \\"old\\"\\nturn_text: .asciz \\"turn\\"\\nspin_text: .asciz \\"spin\\"\\n"
+	"ring_text: .asciz \\"ring\\"\\nold_text: .asciz \\"old\\"\\n"
+	"turn_text: .asciz \\"turn\\"\\nspin_text: .asciz \\"spin\\"\\n"
 	".text\\n");
 int main(void)
 {
