@@ -27,7 +27,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Region, case_name
 from worldwise.libraries.own_library.own_libraries import Brought
-from worldwise.libraries.user_code.harness import harness_line
+from worldwise.libraries.user_code.harness import firmware_line, harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
@@ -218,7 +218,11 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     console.print()
     # Of a whole program with a harness nearly all is the harness's own.
     whole = code.manifest.kind == own_code.PROGRAM and set(code.manifest.regions) <= {MAIN, ENTRY}
-    if whole and (line := harness_line(code.origin, code.manifest.command[1:])):
+    line = harness_line(code.origin, code.manifest.command[1:]) if whole else ""
+    # Of the manifest's command of firmware the second word is the machine.
+    if code.manifest.kind == own_code.FIRMWARE and set(code.manifest.regions) <= {MAIN}:
+        line = firmware_line(code.origin, code.manifest.command[1])
+    if line:
         console.print(line, soft_wrap=True, markup=False)
     for line in (
         f"worldwise explain {name} --case '{dearest.id}'",

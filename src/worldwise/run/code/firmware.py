@@ -78,7 +78,7 @@ def prepare_firmware(
 ) -> Ready:
     """Run the firmware and find its regions. Raises WorldwiseError."""
     check_machine(wanted.machine)
-    for pattern in (*wanted.regions, *([wanted.until] if wanted.until else [])):
+    for pattern in (*wanted.regions, *wanted.benchmarks, *([wanted.until] if wanted.until else [])):
         check_glob(pattern)
     content = read_firmware(wanted.elf, "--firmware ")
     marks = marks_of({wanted.elf.name: (content, 0)})
