@@ -244,6 +244,57 @@ int main(void)
 }
 void reset(void) { main(); for (;;) ; }
 """
+# What begins and ends where nothing is called: marks between loops of few instructions; `polled`, which reads memory
+# before its second loop, where a device ends the block and the branch at that block's end goes to; and `last_steps`,
+# into which `reset` runs on.
+PLAIN = """
+#include "worldwise.h"
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = { &stack_top, (void *)reset };
+static word memory;
+#define TURN(n) { word left = n; __asm__ volatile("1: subs %0, #1\\n\\tbne 1b" : "+r"(left) : : "cc"); }
+__attribute__((noinline)) void parts(void)
+{
+	for (int i = 0; i < 40; i++) {
+		TURN(9)
+		WORLDWISE_BEGIN("part");
+		for (int j = 0; j < 4; j++) {
+			TURN(7)
+			WORLDWISE_BEGIN("part");
+			TURN(3)
+			WORLDWISE_END("part");
+		}
+		WORLDWISE_END("part");
+		TURN(5)
+	}
+}
+__attribute__((naked, noinline)) void polled(word *at, word times)
+{
+	__asm__("movs r2, #3\\n0: subs r2, #1\\n\\tbne 0b\\n\\t"
+		"movs r2, #0\\n\\tldr r3, [r0]\\n1: subs r1, #1\\n\\tbne 1b\\n\\tbx lr");
+}
+__attribute__((noinline)) void three(word *at)
+{
+	polled(&memory, 50);
+	polled(at, 50);
+	polled(&memory, 50);
+}
+void reset(void)
+{
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	parts();
+	three(&memory);
+	three((word *)0xe000e018);
+	TURN(30)
+	__asm__ volatile(".global last_steps\\n.type last_steps, %%function\\nlast_steps: movs r0, #30\\n\\t"
+		"2: subs r0, #1\\n\\tbne 2b\\n\\tmovs r0, #0x18" : "+r"(call) : "r"(why) : "memory", "cc");
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+	for (;;) ;
+}
+"""
 # Benchmarks laid out as Zephyr's ztest has them: two suites, `ring.turn` of a newer release and `turn` of an older one;
 # `timed` is in a list of its own, with its duration in front. `stray` is in no list, and has no suite.
 BENCHMARKS = """

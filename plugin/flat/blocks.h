@@ -19,7 +19,6 @@ struct flat_block {
 	enum instruction_set set;
 	struct slot *slot; /* where it was counted last: nearly always, where it is counted next */
 	bool watched;      /* what calls_watch() says of its begin, so that no table is asked each time */
-	bool last;         /* what calls_end_there() says of it */
 	bool decoded;      /* the set is known, and what depends on it is filled in */
 	uint32_t *offsets; /* of each instruction, and of what stands behind the last */
 	char *kinds;       /* of each instruction: see ../worldwise/kinds.h */

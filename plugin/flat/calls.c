@@ -98,11 +98,6 @@ uint32_t calls_count(void)
 	return ended;
 }
 
-bool calls_end_there(uint64_t pc)
-{
-	return ends_at && pc == ends_at;
-}
-
 /* Whenever a call was opened or closed, or returns elsewhere. */
 static void note_returns(void)
 {
@@ -334,7 +329,7 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 	}
 	if (watched)
 		look_at(pc, exception);
-	return calls_end_there(pc) || counts_now() >= calls_limit;
+	return (ends_at && pc == ends_at) || counts_now() >= calls_limit;
 }
 
 void calls_finish(void)

@@ -39,9 +39,6 @@ bool calls_watch(uint64_t pc);
  * counted. `watched` is what calls_watch() said of it. Returns whether the machine is to end.
  */
 bool calls_look(uint64_t pc, unsigned int exception, bool watched);
-/* Whether the machine ends when `pc` is about to be executed, whatever was before. */
-bool calls_end_there(uint64_t pc);
-
 /* After so many instructions the machine ends. */
 extern uint64_t calls_limit;
 /* Has the bit of CALLS_BIT() of each address that an open call returns to. */

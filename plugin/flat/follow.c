@@ -239,7 +239,7 @@ static bool is_other_state(uint64_t from, uint64_t to)
 
 /*
  * Micro, calls: counts `previous`, if on_block() would do no more than that. Each condition stands for something that it
- * would do: most blocks pass here, and a machine takes as long as that takes.
+ * would do: most blocks pass here, and a machine takes as long as that takes. Where the machine ends no block was before.
  */
 static bool hurry(struct flat_block *to)
 {
@@ -249,7 +249,7 @@ static bool hurry(struct flat_block *to)
 
 	if (!steady || scoreboard->open || !from->quiet || (pc != from->block.end && pc != from->block.target))
 		return false;
-	if (!to->decoded || to->watched || to->last || is_other_state(from->block.pc, pc) || !calls_look_away(pc))
+	if (!to->decoded || to->watched || is_other_state(from->block.pc, pc) || !calls_look_away(pc))
 		return false;
 	slot = from->slot;
 	if (!slot || slot->node != stack_node() || !slot->times || peak_asks_next())
@@ -620,7 +620,6 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 
 	(void)id;
 	block->watched = calls_watch(block->block.pc);
-	block->last = calls_end_there(block->block.pc);
 	if (arguments.stack_mode)
 		watch_stack(translation, block);
 	else

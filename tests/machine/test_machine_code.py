@@ -865,6 +865,24 @@ def test_firmware_that_does_not_end_is_told_with_its_place(
     assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
+def test_nothing_is_missed_where_nothing_is_called(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, the plugin counts a block in haste at which a region begins, or that was left in its midst."""
+    elf = own_codes.firmware(lab, tmp_path, source=own_codes.PLAIN)
+    emulator = Emulator(lab, note)
+    whole = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("part", "three")), images, emulator, note)
+    parts = counts(whole, "part")
+    assert len(parts) == 40
+    assert set(parts) == {parts[0]}
+    assert "part calls itself: 160 such calls are part of the ones around them" in whole.code.manifest.notes
+    # Two loops with what is before and behind them, and what calls that.
+    first, second = counts(whole, "three")
+    assert first == second
+    assert 0 < first - 3 * 110 < 20
+    wanted = WantedFirmware(elf, "mps2-an386", ("three",), until="last_steps")
+    until = prepare_firmware(wanted, images, emulator, note)
+    assert 60 <= whole.counted.lives[0].end - until.counted.lives[0].end < 70
+
+
 @pytest.mark.parametrize("handler", ["[3] = ", "[5] = "], ids=["of all faults", "of the bus"])
 def test_a_fault_in_a_task_is_told_with_its_place(handler: str, lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """The task has a stack of its own, where the core has pushed what says the place."""
