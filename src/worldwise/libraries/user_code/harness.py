@@ -132,7 +132,7 @@ def harness_line(program: Path, arguments: Sequence[str]) -> str:
 
 
 def firmware_line(elf: Path, machine: str) -> str:
-    """The command that counts one iteration of each benchmark of Zephyr's ztest, on one line; empty if there is none."""
+    """The command that counts one iteration of each benchmark of Zephyr's ztest, on one line; empty without one."""
     try:
         if _ZTEST not in files.read_bytes(elf, _MOST_PROGRAM):
             return ""
