@@ -244,6 +244,113 @@ int main(void)
 }
 void reset(void) { main(); for (;;) ; }
 """
+# What begins and ends where nothing is called: marks between loops of few instructions; `polled`, which reads memory
+# before its second loop, where a device ends the block and the branch at that block's end goes to; and `last_steps`,
+# into which `reset` runs on.
+PLAIN = """
+#include "worldwise.h"
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = { &stack_top, (void *)reset };
+static word memory;
+#define TURN(n) { word left = n; __asm__ volatile("1: subs %0, #1\\n\\tbne 1b" : "+r"(left) : : "cc"); }
+__attribute__((noinline)) void parts(void)
+{
+	for (int i = 0; i < 40; i++) {
+		TURN(9)
+		WORLDWISE_BEGIN("part");
+		for (int j = 0; j < 4; j++) {
+			TURN(7)
+			WORLDWISE_BEGIN("part");
+			TURN(3)
+			WORLDWISE_END("part");
+		}
+		WORLDWISE_END("part");
+		TURN(5)
+	}
+}
+__attribute__((naked, noinline)) void polled(word *at, word times)
+{
+	__asm__("movs r2, #3\\n0: subs r2, #1\\n\\tbne 0b\\n\\t"
+		"movs r2, #0\\n\\tldr r3, [r0]\\n1: subs r1, #1\\n\\tbne 1b\\n\\tbx lr");
+}
+__attribute__((noinline)) void three(word *at)
+{
+	polled(&memory, 50);
+	polled(at, 50);
+	polled(&memory, 50);
+}
+void reset(void)
+{
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	parts();
+	three(&memory);
+	three((word *)0xe000e018);
+	TURN(30)
+	__asm__ volatile(".global last_steps\\n.type last_steps, %%function\\nlast_steps: movs r0, #30\\n\\t"
+		"2: subs r0, #1\\n\\tbne 2b\\n\\tmovs r0, #0x18" : "+r"(call) : "r"(why) : "memory", "cc");
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+	for (;;) ;
+}
+"""
+# Benchmarks laid out as Zephyr's ztest has them: two suites, `ring.turn` of a newer release and `turn` of an older one;
+# `timed` is in a list of its own, with its duration in front. `stray` is in no list, and has no suite.
+BENCHMARKS = """
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = { &stack_top, (void *)reset };
+static volatile word sum;
+#define BENCHMARK(name, turns) \\
+	__attribute__((noinline, used)) void name(void) { for (word i = 0; i < turns; i++) sum += i; }
+BENCHMARK(z_ztest_benchmark_ring_turn_fn, 10)
+BENCHMARK(turn_fn, 20)
+BENCHMARK(z_ztest_benchmark_ring_spin_fn, 30)
+BENCHMARK(stray_fn, 40)
+#define OBJECT(name, words) ".type " name ", %object\\n" name ": .word " words "\\n.size " name ", . - " name "\\n"
+__asm__(".section .rodata.lists\\n.align 3\\n"
+	".global _ztest_benchmark_suite_list_start, _ztest_benchmark_suite_list_end\\n"
+	".global _ztest_benchmark_list_start, _ztest_benchmark_list_end\\n"
+	".global _ztest_benchmark_timed_list_start, _ztest_benchmark_timed_list_end\\n"
+	"_ztest_benchmark_suite_list_start:\\n"
+	OBJECT("z_ztest_benchmark_suite_ring", "ring_text, 0, 0")
+	OBJECT("old", "old_text, 0, 0")
+	"_ztest_benchmark_suite_list_end:\\n"
+	"_ztest_benchmark_list_start:\\n"
+	OBJECT("z_ztest_benchmark_ring_turn", "turn_text, 3, 0, z_ztest_benchmark_ring_turn_fn, 0, 0, "
+		"z_ztest_benchmark_suite_ring")
+	OBJECT("turn", "turn_text, 2, stray_fn, turn_fn, stray_fn, old")
+	"_ztest_benchmark_list_end:\\n"
+	"_ztest_benchmark_timed_list_start:\\n"
+	OBJECT("z_ztest_benchmark_timed_ring_spin", "2, spin_text, 0, z_ztest_benchmark_ring_spin_fn, 0, "
+		"z_ztest_benchmark_suite_ring")
+	"_ztest_benchmark_timed_list_end:\\n"
+	OBJECT("stray", "turn_text, 1, 0, stray_fn, 0, old")
+	"ring_text: .asciz \\"ring\\"\\nold_text: .asciz \\"old\\"\\n"
+	"turn_text: .asciz \\"turn\\"\\nspin_text: .asciz \\"spin\\"\\n"
+	".text\\n");
+int main(void)
+{
+	for (int i = 0; i < 3; i++)
+		z_ztest_benchmark_ring_turn_fn();
+	for (int i = 0; i < 2; i++)
+		turn_fn();
+	for (int i = 0; i < 4; i++)
+		z_ztest_benchmark_ring_spin_fn();
+	stray_fn();
+	return 0;
+}
+void reset(void)
+{
+	main();
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+	for (;;) ;
+}
+"""
 LINKED = """
 MEMORY { code (rx) : ORIGIN = 0, LENGTH = 256K  ram (rw) : ORIGIN = 0x20000000, LENGTH = 16K }
 SECTIONS { .text : { *(.vectors) *(.text*) *(.rodata*) } > code  .bss : { *(.data*) *(.bss*) } > ram

@@ -100,6 +100,7 @@ void flat_block_decode(struct flat_block *block, enum instruction_set set)
 			block->block.target = to.target;
 		}
 	}
+	block->quiet = block->block.flow == FLOW_PLAIN && !block->deepest && !block->stack && !block->moves_stack;
 	block->block.site = functions_site(block->block.pc + block->offsets[last]);
 }
 

@@ -26,6 +26,7 @@ struct flat_block {
 	int32_t deepest;
 	int32_t stack;
 	bool moves_stack; /* how far is not known: the processor has to say */
+	bool quiet; /* its last instruction goes to its target or to what stands behind, and none moves the stack */
 };
 
 /* The block of what QEMU has translated; its instruction set may not be known yet. */

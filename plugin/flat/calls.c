@@ -44,7 +44,8 @@ static bool by_threads;
 static uint64_t counter_ahead; /* by_threads: the counter's value less what was counted */
 static bool has_labels;
 static uint64_t ends_at;
-static uint64_t limit;
+uint64_t calls_limit = UINT64_MAX;
+uint64_t calls_returns;
 static struct call calls[MAX_NESTED];
 static size_t nested;
 static uint32_t last_id;
@@ -69,7 +70,7 @@ bool calls_add(uint64_t address)
 void calls_end_at(uint64_t function, uint64_t instructions)
 {
 	ends_at = function;
-	limit = instructions;
+	calls_limit = instructions ? instructions : UINT64_MAX;
 }
 
 bool calls_are_passes(void)
@@ -95,6 +96,14 @@ unsigned int calls_thread(void)
 uint32_t calls_count(void)
 {
 	return ended;
+}
+
+/* Whenever a call was opened or closed, or returns elsewhere. */
+static void note_returns(void)
+{
+	calls_returns = 0;
+	for (size_t i = 1; i < nested; i++)
+		calls_returns |= CALLS_BIT(calls[i].back);
 }
 
 static void open_call(unsigned int function, uint64_t pc, unsigned int exception)
@@ -123,6 +132,7 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
 	nested++;
+	note_returns();
 	if (function)
 		peak_enter(call->sp, by_threads ? flat_tasks_handles() : exception);
 }
@@ -174,6 +184,7 @@ static void close_call(const char *how)
 	}
 	write_pass(call, how, counts_now(), counts_now() + counter_ahead);
 	nested--;
+	note_returns();
 }
 
 void calls_reading(uint64_t value)
@@ -187,6 +198,7 @@ void calls_leave(void)
 		close_call("ended");
 	counts_flush(calls[0].id);
 	nested = 0;
+	note_returns();
 }
 
 void calls_end(uint64_t value)
@@ -267,6 +279,7 @@ static void begin_labelled(unsigned int function, uint64_t pc, unsigned int exce
 	/* It returns nowhere, and what it calls does not leave it. */
 	calls[nested - 1].back = 1;
 	calls[nested - 1].sp++;
+	note_returns();
 }
 
 static void end_labelled(unsigned int function, uint64_t pc, unsigned int exception)
@@ -316,7 +329,7 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 	}
 	if (watched)
 		look_at(pc, exception);
-	return (ends_at && pc == ends_at) || (limit && counts_now() >= limit);
+	return (ends_at && pc == ends_at) || counts_now() >= calls_limit;
 }
 
 void calls_finish(void)

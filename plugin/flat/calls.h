@@ -39,6 +39,17 @@ bool calls_watch(uint64_t pc);
  * counted. `watched` is what calls_watch() said of it. Returns whether the machine is to end.
  */
 bool calls_look(uint64_t pc, unsigned int exception, bool watched);
+/* After so many instructions the machine ends. */
+extern uint64_t calls_limit;
+/* Has the bit of CALLS_BIT() of each address that an open call returns to. */
+extern uint64_t calls_returns;
+#define CALLS_BIT(pc) (UINT64_C(1) << ((pc) >> 1 & 63))
+/* Whether no open call returns to `pc`; it may say no too often. */
+static inline bool calls_look_away(uint64_t pc)
+{
+	return !(calls_returns & CALLS_BIT(pc));
+}
+
 /* The machine ends: what was executed last is counted. */
 void calls_finish(void);
 /* How many passes have ended. */

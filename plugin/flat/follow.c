@@ -58,6 +58,12 @@ static unsigned int exception;      /* micro: the handler that runs, 0 for none 
  */
 static const struct flat_block *interrupted_secure;
 static bool interrupted_within;
+/*
+ * Micro, calls: the block before `previous` went where its code says, on the stack that is the shadow's now, and is counted
+ * with all that it does. Another quiet one then changes no more than sums.
+ */
+static bool steady;
+static bool may_hurry; /* such blocks can be counted in haste */
 static bool in_kernel;
 static bool elsewhere; /* Linux: another task than the program's runs */
 static bool begun;     /* Linux: the program was seen to begin */
@@ -65,6 +71,7 @@ static bool begun;     /* Linux: the program was seen to begin */
 void follow_start(const struct followed *what)
 {
 	followed = *what;
+	may_hurry = followed.micro && calls_are_passes() && !cycles_cores && !arguments.witness;
 }
 
 /* counts_add() for a block that most often is executed where it was before. Returns its slot. */
@@ -230,6 +237,35 @@ static bool is_other_state(uint64_t from, uint64_t to)
 	return (from ^ to) & SECURE_ALIAS;
 }
 
+/*
+ * Micro, calls: counts `previous`, if on_block() would do no more than that. Each condition stands for something that it
+ * would do: most blocks pass here, and a machine takes as long as that takes. Where the machine ends no block was before.
+ */
+static bool hurry(struct flat_block *to)
+{
+	struct flat_block *from = previous;
+	uint64_t pc = to->block.pc;
+	struct slot *slot;
+
+	if (!steady || scoreboard->open || !from->quiet || (pc != from->block.end && pc != from->block.target))
+		return false;
+	if (!to->decoded || to->watched || is_other_state(from->block.pc, pc) || !calls_look_away(pc))
+		return false;
+	slot = from->slot;
+	if (!slot || slot->node != stack_node() || !slot->times || peak_asks_next())
+		return false;
+	if (totals.counted + from->block.instructions >= calls_limit)
+		return false;
+	slot->times++;
+	totals.counted += from->block.instructions;
+	if (pc != from->block.end)
+		counts_taken(&from->block);
+	peak_blocks += !exception;
+	previous = to;
+	scoreboard->open = 1;
+	return true;
+}
+
 static void follow_micro(struct flat_block *from, const struct flat_block *to, bool whole)
 {
 	uint64_t pc = to->block.pc;
@@ -237,6 +273,7 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 	unsigned int number;
 	uint64_t at;
 
+	steady = false;
 	if (!whole) {
 		number = flat_processor_exception();
 		at = number == exception ? pc : flat_processor_interrupted();
@@ -251,6 +288,7 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 	if (pc != from->block.end && !cycles_cores)
 		counts_taken(&from->block);
 	if (is_expected(&from->block, pc)) {
+		steady = from->block.flow == FLOW_PLAIN && !lost_depth;
 		step(&from->block, pc);
 		return;
 	}
@@ -381,6 +419,7 @@ static void look_for_calls(const struct flat_block *to)
 {
 	if (!calls_have_begun())
 		calls_begin(to->block.pc);
+	steady &= !to->watched && calls_look_away(to->block.pc);
 	if (calls_look(to->block.pc, exception, to->watched)) {
 		previous = NULL;
 		followed.end_machine();
@@ -417,6 +456,8 @@ static void on_block(unsigned int processor, void *data)
 	struct flat_block *to = data;
 
 	(void)processor;
+	if (may_hurry && hurry(to))
+		return;
 	if (!to->decoded)
 		flat_block_decode(to, followed.micro || flat_processor_thumb() ? SET_T32 : SET_A32);
 	if (followed.begins && !life_before(to))
@@ -436,8 +477,10 @@ static void on_block(unsigned int processor, void *data)
 	} else if (calls_are_passes()) {
 		look_for_calls(to);
 	}
-	if (is_looked_at() && !is_between())
+	if (is_looked_at() && !is_between()) {
+		steady &= !peak_asks_next();
 		peak_look(to->block.pc);
+	}
 	if (arguments.witness && !exception && !in_kernel && !elsewhere)
 		flat_witness_look(passes_open(), to->block.pc);
 	previous = to;

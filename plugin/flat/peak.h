@@ -37,6 +37,12 @@ extern uint32_t peak_blocks;
 /* The rest of peak_look(). */
 void peak_ask(uint64_t pc);
 
+/* Whether peak_look() asks the processor at the next block. */
+static inline bool peak_asks_next(void)
+{
+	return peak_is_unknown || peak_blocks + 1 == PEAK_CHECKED_EVERY;
+}
+
 /* A block of the program begins at `pc`, and the processor can be asked. */
 static inline void peak_look(uint64_t pc)
 {

@@ -865,6 +865,62 @@ def test_firmware_that_does_not_end_is_told_with_its_place(
     assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
+def test_nothing_is_missed_where_nothing_is_called(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, the plugin counts a block in haste at which a region begins, or that was left in its midst."""
+    elf = own_codes.firmware(lab, tmp_path, source=own_codes.PLAIN)
+    emulator = Emulator(lab, note)
+    whole = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("part", "three")), images, emulator, note)
+    parts = counts(whole, "part")
+    assert len(parts) == 40
+    assert set(parts) == {parts[0]}
+    assert "part calls itself: 160 such calls are part of the ones around them" in whole.code.manifest.notes
+    # Two loops with what is before and behind them, and what calls that.
+    first, second = counts(whole, "three")
+    assert first == second
+    assert 0 < first - 3 * 110 < 20
+    wanted = WantedFirmware(elf, "mps2-an386", ("three",), until="last_steps")
+    until = prepare_firmware(wanted, images, emulator, note)
+    assert 60 <= whole.counted.lives[0].end - until.counted.lives[0].end < 70
+
+
+@pytest.mark.parametrize("handler", ["[3] = ", "[5] = "], ids=["of all faults", "of the bus"])
+def test_a_fault_in_a_task_is_told_with_its_place(handler: str, lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """The task has a stack of its own, where the core has pushed what says the place."""
+    source = own_codes.TASKS.replace("[14] = (void", f"{handler}(void *)stay, [14] = (void")
+    source = source.replace("void tick(void)", f"{STAYS}void tick(void)").replace("for (;;) spin();", "touch();")
+    # The handler of the bus is one that the firmware turns on.
+    if "5" in handler:
+        source = source.replace("AT(0xe000ed20)", "AT(0xe000ed24) = 1u << 17;\n\tAT(0xe000ed20)")
+    elf = own_codes.firmware(lab, tmp_path, source=source)
+    with pytest.raises(WorldwiseError) as caught:
+        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=8), note)
+    said = "own-app-elf: the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, *, and the handler *"
+    assert fnmatch.fnmatchcase(caught.value.message, said), caught.value.message
+
+
+def test_benchmarks_of_ztest_are_counted_under_their_names(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, a benchmark has another one's function, or what is no benchmark counts as one."""
+    elf = own_codes.firmware(lab, tmp_path, source=own_codes.BENCHMARKS)
+    emulator = Emulator(lab, note)
+    ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("*",)), images, emulator, note)
+    assert set(ready.code.manifest.regions) == {"ring.turn", "old.turn", "ring.spin"}
+    taken = {name: counts(ready, name) for name in ready.code.manifest.regions}
+    assert {name: len(of) for name, of in taken.items()} == {"ring.turn": 3, "old.turn": 2, "ring.spin": 4}
+    assert all(len(set(of)) == 1 for of in taken.values())
+    # A turn of the loop takes the same in each.
+    assert taken["old.turn"][0] - taken["ring.turn"][0] == taken["ring.spin"][0] - taken["old.turn"][0] > 10
+    by_name = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("turn_fn",)), images, emulator, note)
+    assert counts(by_name, "turn_fn") == taken["old.turn"]
+    (one,) = prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("spin",)), images, emulator, note).cases
+    assert one.operation == "ring.spin"
+    with pytest.raises(WorldwiseError, match="--benchmark 'trun' is not known") as refused:
+        prepare_firmware(WantedFirmware(elf, "mps2-an386", benchmarks=("trun",)), images, emulator, note)
+    assert "ring.turn" in f"{refused.value.message} {refused.value.hint}"
+    plain = own_codes.firmware(lab, tmp_path / "plain")
+    with pytest.raises(WorldwiseError, match="has no benchmarks that worldwise knows"):
+        prepare_firmware(WantedFirmware(plain, "mps2-an386", benchmarks=("*",)), images, emulator, note)
+
+
 def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """A function that it has not, one that is not called, and a machine that QEMU has not."""
     elf = own_codes.firmware(lab, tmp_path)

@@ -93,7 +93,14 @@ HARMLESS = (
 # All that the tool asks: of one process for each file.
 QUESTIONS: list[tuple[str | int, ...]] = [
     *((name,) for name in ("segments", "machine", "interpreted", "loaded_bytes", "build_id", "debugged", "frames")),
-    *(("table",), ("symbol_address", NAME), ("function_code", NAME), ("places", "STT_FUNC"), ("address_name", 0x102)),
+    *(
+        ("table",),
+        ("symbol_address", NAME),
+        ("function_code", NAME),
+        ("places", "STT_FUNC"),
+        ("ztest_benchmarks",),
+        ("address_name", 0x102),
+    ),
     ("variable", "random.c", "state"),
 ]
 

@@ -11,7 +11,7 @@ import pytest
 from worldwise import cli
 from worldwise.cli.user_code import kinds
 from worldwise.libraries.own_code import case_names
-from worldwise.libraries.user_code.harness import HARNESSES, harness_line, recognised
+from worldwise.libraries.user_code.harness import HARNESSES, firmware_line, harness_line, recognised
 
 # Symbols as compilers write them: criterion's in both manners of Rust.
 CRITERION = (
@@ -64,6 +64,14 @@ def test_a_harness_is_known_and_its_command_is_said(
     assert said in line
     assert line.endswith(f": worldwise run --program {path} --benchmark {wanted}")
     assert "\n" not in line
+
+
+def test_firmware_with_benchmarks_is_known_too(tmp_path: Path) -> None:
+    path = program(tmp_path, ("main", "_ztest_benchmark_list_start"))
+    words = f"worldwise run --firmware {path} --machine mps2-an385 --benchmark '*'"
+    assert firmware_line(path, "mps2-an385") == f"bench has benchmarks of ztest. One iteration of each: {words}"
+    assert not firmware_line(program(tmp_path, ("main", "a_ztest_benchmark_list_start")), "mps2-an385")
+    assert not firmware_line(tmp_path / "none", "mps2-an385")
 
 
 @pytest.mark.parametrize(

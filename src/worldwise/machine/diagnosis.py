@@ -57,7 +57,8 @@ def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = N
     the machine runs.
     """
     parts = []
-    titles = ("QEMU", "firmware" if machine.as_it_is else "Linux console", "OP-TEE console")
+    # A kernel of Linux has a command line.
+    titles = ("QEMU", "Linux console" if "-append" in machine.arguments else "firmware", "OP-TEE console")
     for name, title in zip(CONSOLES, titles, strict=True):
         text = _console(directory if name == EMULATOR_LOG else room or directory, name)
         lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_CONSOLE_TAIL:]

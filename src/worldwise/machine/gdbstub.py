@@ -8,7 +8,7 @@ import contextlib
 import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +21,7 @@ _TRIES = 3
 # Seconds after which a machine that runs is looked at again.
 _LOOK_EVERY = 1.0
 _LONGEST = 2**20
+_LONGEST_DESCRIPTION = 2**14
 # Bytes in front of a packet that are neither acknowledgements nor a notification.
 _MOST_NOISE = 256
 _NOTIFICATION = re.compile(rb"%[^#$]*#[0-9a-fA-F]{2}")
@@ -162,16 +163,21 @@ class GdbStub(GdbClient):
                     raise WorldwiseError("the emulator did not open its debug socket") from None
                 time.sleep(0.01)
 
-    def run_to(self, address: int, hopeless: Callable[[], bool] = lambda: False) -> None:
-        """Let the machine run, and stop it just before the instruction at a virtual address.
+    def run_to(
+        self, address: int, hopeless: Callable[[], bool] = lambda: False, others: Collection[int] = frozenset()
+    ) -> None:
+        """Let the machine run, and stop it just before the instruction at a virtual address, or at one of `others`.
 
         Raises WorldwiseError if it does not get there in time, or ends before, or `hopeless` says that it never will.
         """
-        self._request(f"Z0,{address:x},4", "OK")
+        places = {address, *others}
+        for place in places:
+            self._request(f"Z0,{place:x},4", "OK")
         reply = self._request("c", hopeless=hopeless)
         if not reply.startswith(("T05", "S05")):
             raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
-        self._request(f"z0,{address:x},4", "OK")
+        for place in places:
+            self._request(f"z0,{place:x},4", "OK")
 
     def step(self) -> None:
         """Let a stopped machine execute one instruction. Raises WorldwiseError as `run_to` does."""
@@ -194,6 +200,18 @@ class GdbStub(GdbClient):
         if reply.startswith("E"):
             raise WorldwiseError(f"the emulator's debugger has no register {number}: {reply!r}")
         return int.from_bytes(bytes.fromhex(reply), "little")
+
+    def register_named(self, name: str, described: str) -> int | None:
+        """A register by its name, which one of the machine's descriptions numbers; None if that has no such register.
+
+        Raises WorldwiseError as `register` does.
+        """
+        text = self._request(f"qXfer:features:read:{described}:0,{_LONGEST_DESCRIPTION:x}")
+        for one in re.findall(r"<reg [^>]*>", text):
+            words = dict(re.findall(r"(\w+)=['\"]([^'\"]*)['\"]", one))
+            if words.get("name") == name and words.get("regnum", "").isdecimal():
+                return self.register(int(words["regnum"]))
+        return None
 
     def go(self) -> None:
         """Let a stopped machine run on. The connection must stay open until it ends."""

@@ -65,6 +65,15 @@ Record = (
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
 
+# What the plugin cannot do of what was asked for, which is no defect, and the way out.
+_WAYS_OUT = {
+    "two tasks of the firmware are in regions at the same time": "a task waits in its region, or was interrupted "
+    "there: choose with --region functions that one task alone calls, or that no task leaves in their midst",
+    "two threads of the program are in regions at the same time": "choose with --region functions that one thread "
+    "alone calls",
+}
+
+
 @dataclass(frozen=True)
 class Trace:
     """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass.
@@ -243,6 +252,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 end = record
     if start is None or end is None:
         raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end by itself")
+    if end.problem in _WAYS_OUT:
+        raise WorldwiseError(f"{end.problem}, at {end.problem_at:#x}.", _WAYS_OUT[end.problem])
     if end.problem:
         raise WorldwiseError(
             f"{path}: the plugin met something it does not understand, so its counts cannot be trusted: "

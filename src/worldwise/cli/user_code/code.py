@@ -27,7 +27,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Region, case_name
 from worldwise.libraries.own_library.own_libraries import Brought
-from worldwise.libraries.user_code.harness import harness_line
+from worldwise.libraries.user_code.harness import firmware_line, harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
@@ -67,7 +67,9 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
     """
     if own.firmware:
         ends = (own.until or "", own.instructions or 0)
-        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "")
+        if own.benchmarks and own.regions:
+            raise click.UsageError("--benchmark and --region both say what is measured: one run takes one of them")
+        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "", own.benchmarks)
         return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
     program = own.program or own.client
     if program is None or bool(own.ta) != bool(own.client):
@@ -216,7 +218,11 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     console.print()
     # Of a whole program with a harness nearly all is the harness's own.
     whole = code.manifest.kind == own_code.PROGRAM and set(code.manifest.regions) <= {MAIN, ENTRY}
-    if whole and (line := harness_line(code.origin, code.manifest.command[1:])):
+    line = harness_line(code.origin, code.manifest.command[1:]) if whole else ""
+    # Of the manifest's command of firmware the second word is the machine.
+    if code.manifest.kind == own_code.FIRMWARE and set(code.manifest.regions) <= {MAIN}:
+        line = firmware_line(code.origin, code.manifest.command[1])
+    if line:
         console.print(line, soft_wrap=True, markup=False)
     for line in (
         f"worldwise explain {name} --case '{dearest.id}'",

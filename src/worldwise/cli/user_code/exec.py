@@ -93,7 +93,7 @@ def exec_command(
     from worldwise.lab.image import ImageStore
     from worldwise.lab.lab import open_lab
     from worldwise.lab.recent_hashes import Recent
-    from worldwise.libraries.user_code.harness import harness_line
+    from worldwise.libraries.user_code.harness import firmware_line, harness_line
     from worldwise.machine.emulator import Emulator
     from worldwise.run.code.order import Wanted
     from worldwise.run.code.program_wrapper import append, execute, execute_firmware
@@ -129,7 +129,7 @@ def exec_command(
         count = done.instructions
         said = f"{count:,} instructions" if count is not None else "not counted, because it slept or waited"
         safe_text.echo(f"worldwise: {program.name}: {said}, status {done.status} ({path})", err=True)
-        if not machine and (line := harness_line(program, arguments)):
+        if line := firmware_line(program, machine) if machine else harness_line(program, arguments):
             safe_text.echo(f"worldwise: {line}", err=True)
     return done.status
 

@@ -54,7 +54,7 @@ APPLICATION = Kind(
 FIRMWARE = Kind(
     "firmware of your own",
     ("firmware",),
-    ("machine", "until", "instructions", "regions", "name", "fresh"),
+    ("machine", "until", "instructions", "regions", "benchmarks", "name", "fresh"),
     "docs/use/your-code.md says what it takes",
 )
 FOLDER = Kind(
@@ -234,7 +234,7 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 multiple=True,
                 metavar="PATTERN",
                 help="One iteration of each benchmark like this of the program's harness (criterion, Google Benchmark, "
-                "Catch2), by its name; '*' for all.",
+                "Catch2) or the firmware's (ztest), by its name; '*' for all.",
             ),
             click.option(
                 "--thread", metavar="FUNCTION", help="The calls of one thread alone: the one that begins with FUNCTION."

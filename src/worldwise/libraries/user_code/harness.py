@@ -14,6 +14,8 @@ from pathlib import Path
 from worldwise.base import files
 
 _MOST_PROGRAM = 512 * 2**20
+# What firmware has that was linked with benchmarks of Zephyr's ztest.
+_ZTEST = b"\0_ztest_benchmark_list_start\0"
 # A line that lists a benchmark of criterion.
 _LISTED = re.compile(r"(.+): benchmark")
 # What means something in regular expressions, of Rust's crate and of POSIX.
@@ -127,3 +129,14 @@ def harness_line(program: Path, arguments: Sequence[str]) -> str:
     wanted = next((one for one in arguments if not one.startswith("-")), "*")
     command = shlex.join(["worldwise", "run", "--program", str(program), "--benchmark", wanted])
     return f"{program.name} has benchmarks of {found.name}. One iteration of each: {files.quoted(command, 2000)}"
+
+
+def firmware_line(elf: Path, machine: str) -> str:
+    """The command that counts one iteration of each benchmark of Zephyr's ztest, on one line; empty without one."""
+    try:
+        if _ZTEST not in files.read_bytes(elf, _MOST_PROGRAM):
+            return ""
+    except OSError:
+        return ""
+    command = shlex.join(["worldwise", "run", "--firmware", str(elf), "--machine", machine, "--benchmark", "*"])
+    return f"{elf.name} has benchmarks of ztest. One iteration of each: {files.quoted(command, 2000)}"

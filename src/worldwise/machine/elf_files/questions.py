@@ -82,6 +82,7 @@ _FORMS: dict[str, Any] = {
     "address_name": _Text,
     "variable": tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None,
     "inlined_into": list[tuple[_Text, _Text]],
+    "ztest_benchmarks": list[tuple[_Text, _Text, _Text, _Number]],
     "frames": list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]],
     "table": ReadElf,
 }

@@ -27,6 +27,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from worldwise.machine.symbols import debug_information
 from worldwise.machine.symbols.memory_and_marks import marks, memory, returns_of, ta_memory
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
+from worldwise.machine.symbols.ztest_benchmarks import ztest_benchmarks
 
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")
@@ -448,7 +449,7 @@ QUESTIONS: Mapping[str, Callable[..., Any]] = {
             places,
             build_id,
         ),
-        *(debugged, address_name, variable, inlined_into, frames, table),
+        *(debugged, address_name, variable, inlined_into, frames, table, ztest_benchmarks),
     )
 }
 

@@ -19,9 +19,12 @@ _LOCKUP = b"qemu: fatal: Lockup"
 # Registers of the core in memory (Armv7-M ARM, B3.2): where its vectors are; why it faulted, and the address.
 _VECTORS, _WHY, _ADDRESS = 0xE000_ED08, 0xE000_ED28, 0xE000_ED38
 _ADDRESS_IS_VALID = 1 << 15
-_HARD_FAULT = 3
+# The handlers of faults: of all of them, of memory that is protected, of the bus, of usage, of the secure state.
+_FAULTS = range(3, 8)
 # Registers by their numbers for a debugger, and what is in them.
 _SP, _LINK, _PC, _STATE = 13, 14, 15, 25
+# The stack pointer of tasks, and the description that QEMU has it in.
+_TASKS, _DESCRIBED = "psp", "arm-m-system.xml"
 _PROCESS_STACK, _PUSHED_PC, _EXCEPTION = 4, 24, 0x1FF
 _HANGS, _SECONDS = " hangs", 10
 
@@ -61,19 +64,20 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
 
     def steer(debugger: GdbStub) -> None:
         end = time.monotonic() + _SECONDS
-        handler = _word(debugger, _word(debugger, _VECTORS) + 4 * _HARD_FAULT) & ~1
+        table = _word(debugger, _VECTORS)
+        first, *others = (_word(debugger, table + 4 * number) & ~1 for number in _FAULTS)
         try:
-            debugger.run_to(handler, lambda: time.monotonic() > end)
+            debugger.run_to(first, lambda: time.monotonic() > end, {one for one in others if one})
         except WorldwiseError:
             debugger.interrupt()
             debugger.reply()
             said["place"] = place(debugger.register(_PC))
         else:
-            # Other exceptions may have the same handler, and tasks another stack.
-            if debugger.register(_STATE) & _EXCEPTION == _HARD_FAULT:
-                in_task = debugger.register(_LINK) & _PROCESS_STACK
-                pushed = 0 if in_task else _word(debugger, debugger.register(_SP) + _PUSHED_PC) & ~1
-                said["fault"] = (" in a task" if in_task else place(pushed)) + _why(debugger)
+            # Other exceptions may have the same handler.
+            if debugger.register(_STATE) & _EXCEPTION in _FAULTS:
+                pushed = _pushed(debugger)
+                where = " with a stack that cannot be read" if pushed is None else place(pushed)
+                said["fault"] = where + _why(debugger)
         # It would end as before, or not at all.
         raise WorldwiseError("seen")
 
@@ -82,6 +86,15 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
         with contextlib.suppress(WorldwiseError):
             emulator.steered(machine, (), Path(temporary), None, steer)
     return said["fault"], said["place"]
+
+
+def _pushed(debugger: GdbStub) -> int | None:
+    """The address that the core has pushed as it faulted; None if the stack where that is cannot be read."""
+    stack: int | None = debugger.register(_SP)
+    if debugger.register(_LINK) & _PROCESS_STACK:
+        stack = debugger.register_named(_TASKS, _DESCRIBED)
+    found = b"" if stack is None else debugger.read(stack + _PUSHED_PC, 4)
+    return int.from_bytes(found, "little") & ~1 if found else None
 
 
 def _why(debugger: GdbStub) -> str:

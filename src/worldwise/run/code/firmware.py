@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files
+from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
@@ -46,7 +47,7 @@ from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, 
 from worldwise.targets.own_code import firmware_machine
 
 _MOST_OUTPUT = 2**16
-_MOST_REGIONS, _MOST_CLOSE = 500, 6
+_MOST_REGIONS, _MOST_CLOSE, _MOST_SAID = 500, 6, 40
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class WantedFirmware:
         until: the function at whose call the machine ends; empty for none.
         instructions: after how many instructions it ends; 0 for never.
         name: its name in cases; empty for one made of the file's.
+        benchmarks: patterns of benchmarks of Zephyr's ztest, which are measured in place of regions.
     """
 
     elf: Path
@@ -68,6 +70,7 @@ class WantedFirmware:
     until: str = ""
     instructions: int = 0
     name: str = ""
+    benchmarks: tuple[str, ...] = ()
 
 
 def prepare_firmware(
@@ -75,11 +78,13 @@ def prepare_firmware(
 ) -> Ready:
     """Run the firmware and find its regions. Raises WorldwiseError."""
     check_machine(wanted.machine)
-    for pattern in (*wanted.regions, *([wanted.until] if wanted.until else [])):
+    for pattern in (*wanted.regions, *wanted.benchmarks, *([wanted.until] if wanted.until else [])):
         check_glob(pattern)
     content = read_firmware(wanted.elf, "--firmware ")
     marks = marks_of({wanted.elf.name: (content, 0)})
-    marks = [one for one in marks if not wanted.regions or matches(one.name, wanted.regions)]
+    # A benchmark is chosen alone.
+    wished = not wanted.benchmarks
+    marks = [one for one in marks if wished and (not wanted.regions or matches(one.name, wanted.regions))]
     chosen, until = _chosen(wanted, content, marks, demangler(images.lab))
     addresses = sorted({one.address for one in chosen.values()})
     store = images.lab.cache / "own"
@@ -116,7 +121,7 @@ def _chosen(
     """The functions that were asked for, by their names in cases, and the address of the one that ends it."""
     (rows,) = ask(content, ("named_functions",), what=f"--firmware {wanted.elf}")
     # Whoever marks a part of it asks for that.
-    patterns = wanted.regions or (() if marks else (MAIN,))
+    patterns = wanted.regions or (() if marks or wanted.benchmarks else (MAIN,))
     ends = [wanted.until] if wanted.until else []
     every = functions_of(((name, FIRMWARE_ELF, start) for name, start, _ in rows), demangle, (*patterns, *ends))
     for pattern in (*patterns, *ends):
@@ -133,12 +138,35 @@ def _chosen(
                 f"{wanted.elf} has no function {files.quoted(pattern)}. {why}: `-fno-inline` keeps it.",
                 stripped or nearest_words(pattern, every) or "no name is near it",
             )
+    end = next((one.address for one in every if ends and is_asked(one, ends)), 0)
+    if wanted.benchmarks:
+        return _benchmarks(wanted, content), end
     found = [*(one for one in every if is_asked(one, patterns)), *as_functions(marks)]
     if len(found) > _MOST_REGIONS:
         raise WorldwiseError(f"--region: {len(found):,} functions have such names. Allowed: up to {_MOST_REGIONS}.")
     ordered = sorted(found, key=lambda one: (one.name, one.address))
     named = dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
-    return named, next((one.address for one in every if ends and is_asked(one, ends)), 0)
+    return named, end
+
+
+def _benchmarks(wanted: WantedFirmware, content: bytes) -> dict[str, Function]:
+    """The benchmarks of ztest that were asked for, each the function that is one iteration of it."""
+    (rows,) = ask(content, ("ztest_benchmarks",), what=f"--firmware {wanted.elf}")
+    if not rows:
+        raise WorldwiseError(
+            f"--firmware {wanted.elf} has no benchmarks that worldwise knows.",
+            "it knows those of Zephyr's ztest (ZTEST_BENCHMARK) by the symbols of a file that is not stripped; others: "
+            "--region FUNCTION",
+        )
+    every = [
+        Function(f"{suite}.{name}", FIRMWARE_ELF, address, frozenset((name, f"{suite}.{name}")))
+        for suite, name, _, address in rows
+    ]
+    if not (found := [one for one in every if is_asked(one, wanted.benchmarks)]):
+        raise choice_error("--benchmark", wanted.benchmarks[0], [files.quoted(one.name) for one in every[:_MOST_SAID]])
+    if len(found) > _MOST_REGIONS:
+        raise WorldwiseError(f"--benchmark: {len(found):,} have such names. Allowed: up to {_MOST_REGIONS}.")
+    return dict(zip(case_names((one.name, one.address) for one in found), found, strict=True))
 
 
 @dataclass
