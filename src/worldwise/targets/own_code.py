@@ -14,7 +14,7 @@ from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE,
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
-from worldwise.targets.architecture import ARCHITECTURES, QUIET, Architecture
+from worldwise.targets.architecture import ARCHITECTURES, BOOT_FILES, QUIET, Architecture
 from worldwise.targets.guest import guest_trees
 
 # What is imported within functions takes long to load, and a program of Linux or firmware that is run alone needs none.
@@ -287,6 +287,7 @@ def program_machine(
         preload=(),
         least_skip=architecture.least_skip,
         brought=(PROGRAM, *own),
+        boot_files=BOOT_FILES,
     )
 
 
