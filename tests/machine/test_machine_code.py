@@ -36,8 +36,8 @@ from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.code.project import open_project, prepare_project
 from worldwise.run.code.region_counts import Counter, _run, calls_of, counted_of, space_of, write_records
+from worldwise.run.code.repository.project import open_project, prepare_project
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
 

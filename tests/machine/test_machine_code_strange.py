@@ -9,7 +9,6 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.user_code.benchmarks import count_benchmarks
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import ThreadExplainer
 from worldwise.lab.image import ImageStore
@@ -25,6 +24,7 @@ from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.program_wrapper import execute
 from worldwise.run.code.region_counts import Counter, calls_of, write_records
+from worldwise.run.code.repository.benchmarks import count_benchmarks
 from worldwise.targets.own_code import machine_of
 
 READS = """
