@@ -75,6 +75,9 @@ static uint32_t last_id;
 static uint64_t begins_at; /* the mrs of a mark that was passed; 0 if that was executed */
 static uint64_t mark;      /* and the address of the mark */
 
+static uint32_t shared_id; /* what is executed while several threads are in calls is counted under it; else 0 */
+static uint32_t shares;    /* how many ids stand for such stretches, and for no pass */
+
 size_t open_calls;
 static uint64_t own_space; /* the translation table of the program whose calls are regions; 0 until it begins */
 
@@ -89,7 +92,7 @@ void regions_start(void)
 
 uint32_t regions_passes(void)
 {
-	return last_id;
+	return last_id - shares;
 }
 
 /* Begins to follow, at the mrs `pc`. False if the mark has had as many passes as are asked for. */
@@ -113,7 +116,68 @@ static bool begin_outermost(uint64_t pc)
 	return true;
 }
 
-static void begin_pass(uint64_t pc)
+/* The innermost open call of a thread, counted from 1; 0 if it has none. */
+static size_t innermost(uint64_t thread)
+{
+	for (size_t i = nested; i > 0 && passes[i - 1].call; i--)
+		if (passes[i - 1].thread == thread)
+			return i;
+	return 0;
+}
+
+/* The pass around a call that a thread begins, counted from 1: its innermost, or what is around the calls of all. */
+static size_t around_call(uint64_t thread)
+{
+	size_t found = innermost(thread);
+
+	for (found = found ? found : nested; found && passes[found - 1].call && passes[found - 1].thread != thread;)
+		found--;
+	return found;
+}
+
+/* Whether calls of more than one thread are open. */
+static bool are_several(void)
+{
+	for (size_t i = nested; i > 0 && passes[i - 1].call; i--)
+		if (passes[i - 1].thread != passes[nested - 1].thread)
+			return true;
+	return false;
+}
+
+/* What comes is of the innermost pass; with several threads in calls it is of the innermost call of each. */
+static void own_begins(void)
+{
+	bool several = arguments.stack_mode && are_several();
+
+	shared_id = several ? ++last_id : 0;
+	shares += several;
+	if (several)
+		depth_share();
+}
+
+/* What was executed since own_begins() is written. */
+static void own_ends(void)
+{
+	struct json_object *record;
+	struct json_object *of;
+
+	if (!arguments.stack_mode)
+		return;
+	counts_flush(shared_id ? shared_id : passes[nested - 1].id);
+	if (!shared_id)
+		return;
+	record = record_new("shared");
+	of = json_object_new_array();
+	for (size_t i = nested; i > 0 && passes[i - 1].call; i--)
+		if (innermost(passes[i - 1].thread) == i)
+			json_object_array_add(of, json_object_new_uint64(passes[i - 1].id));
+	record_number(record, "id", shared_id);
+	record_value(record, "of", of);
+	record_write(record);
+}
+
+/* Begins a pass within that of the number `around`, counted from 1. */
+static void begin_pass(uint64_t pc, size_t around)
 {
 	struct pass *pass = &passes[nested];
 
@@ -123,10 +187,10 @@ static void begin_pass(uint64_t pc)
 	}
 	if (!nested && !begin_outermost(pc))
 		return;
-	if (nested && arguments.stack_mode)
-		counts_flush(passes[nested - 1].id);
+	if (nested)
+		own_ends();
 	*pass = (struct pass){ .id = ++last_id,
-			       .parent = nested ? passes[nested - 1].id : 0,
+			       .parent = around ? passes[around - 1].id : 0,
 			       .mark = mark,
 			       .counted_before = counts_now(),
 			       .depth = shadow.depth,
@@ -144,14 +208,27 @@ static void begin_pass(uint64_t pc)
 		witness_begin(pass->id);
 	}
 	nested++;
+	own_begins();
 }
 
-static void end_pass(void)
+/* The number of an open pass by its id, counted from 1; 0 if none has it. */
+static size_t number_of(uint32_t id)
 {
-	const struct pass *pass = &passes[nested - 1];
+	size_t found = nested;
 
-	if (arguments.stack_mode)
-		counts_flush(pass->id);
+	while (found && passes[found - 1].id != id)
+		found--;
+	return found;
+}
+
+/* Ends the pass at that index: of all the innermost one, or the innermost call of one of several threads. */
+static void end_pass(size_t at)
+{
+	const struct pass *pass = &passes[at];
+	bool on_stack = !shared_id || pass->thread == processor_thread();
+	size_t around = number_of(pass->parent);
+
+	own_ends();
 	ended = (struct ended){ .pass = *pass,
 				.instructions = counts_now() - pass->counted_before,
 				.lost = totals.lost - pass->lost_before,
@@ -159,15 +236,17 @@ static void end_pass(void)
 				.closed = !arguments.stack_mode ||
 					  (shadow.depth == pass->depth && stack_node() == pass->node) };
 	nested--;
+	memmove(&passes[at], &passes[at + 1], (nested - at) * sizeof(passes[0]));
 	if (arguments.stack_mode)
-		masks_end();
+		masks_end(at);
 	if (arguments.watches)
-		depth_end();
+		depth_end(at, around, on_stack);
 	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
 	if (!nested) {
 		ended.events = events_seen();
 		scoreboard->active = 0;
 	}
+	own_begins();
 }
 
 static void write_call(struct json_object *record, const struct pass *pass)
@@ -226,15 +305,15 @@ void regions_take_reading(void)
 		passes[nested - 1].begin = value;
 }
 
-/* Ends the innermost pass, which is a call. The counter is what it would be if the program read it now. */
-static void end_call(const char *how)
+/* Ends a pass that is a call, as end_pass(). The counter is what it would be if the program read it now. */
+static void end_call(size_t at, const char *how)
 {
-	struct pass *pass = &passes[nested - 1];
+	struct pass *pass = &passes[at];
 	bool returned = !strcmp(how, "returned");
 
 	pass->how = how;
 	pass->result = returned ? processor_x(0) : 0;
-	end_pass();
+	end_pass(at);
 	/* Its own frame is gone. */
 	ended.closed = !returned || ended.pass.labelled ||
 		       (ended.depth == ended.pass.depth - 1 && stack_node() == ended.pass.outside);
@@ -261,10 +340,25 @@ static void leave_calls(uint64_t thread)
 {
 	uint64_t sp = processor_sp();
 	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+	size_t last;
 
-	while (nested && passes[nested - 1].call && passes[nested - 1].thread == thread &&
-	       sp >= passes[nested - 1].sp && passes[nested - 1].id != here)
-		end_call("left");
+	while ((last = innermost(thread)) && sp >= passes[last - 1].sp && passes[last - 1].id != here)
+		end_call(last - 1, "left");
+}
+
+static struct pass *begin_call(unsigned int call, uint64_t pc, uint64_t thread)
+{
+	struct pass *pass = &passes[nested];
+
+	mark = pc;
+	begin_pass(pc, around_call(thread));
+	open_calls++;
+	pass->begin = passes[0].begin + pass->at;
+	pass->call = call;
+	pass->thread = thread;
+	/* Not before: it is a call of a thread from now on. */
+	own_begins();
+	return pass;
 }
 
 void regions_call(const struct block *to)
@@ -277,11 +371,7 @@ void regions_call(const struct block *to)
 	thread = processor_thread();
 	leave_calls(thread);
 	for (size_t i = nested; i-- > 0 && passes[i].call;) {
-		if (passes[i].thread != thread) {
-			trace_give_up("two threads of the program are in regions at the same time", to->pc);
-			return;
-		}
-		if (passes[i].call == to->call) {
+		if (passes[i].thread == thread && passes[i].call == to->call) {
 			passes[i].recursions++;
 			return;
 		}
@@ -290,35 +380,38 @@ void regions_call(const struct block *to)
 		trace_give_up("calls that are regions stand in one another too deeply", to->pc);
 		return;
 	}
-	mark = to->pc;
-	begin_pass(to->pc);
-	open_calls++;
-	shadow.frames[shadow.depth - 1].pass = passes[nested - 1].id;
-	pass = &passes[nested - 1];
-	pass->begin = passes[0].begin + pass->at;
-	pass->call = to->call;
+	pass = begin_call(to->call, to->pc, thread);
+	shadow.frames[shadow.depth - 1].pass = pass->id;
 	pass->back = processor_x(LINK);
 	pass->sp = processor_sp();
-	pass->thread = thread;
 	depth_of_call(pass->sp);
 	pass->outside = shadow.frames[shadow.depth - 1].outside;
 	for (unsigned int i = 0; i < CALL_ARGUMENTS; i++)
 		pass->given[i] = processor_x(i);
 }
 
-static void begin_labelled(unsigned int call, uint64_t pc, bool in_ta)
+/* The thread of the program that called the TA that runs now: of several that of the call on its stack. */
+static uint64_t calling_thread(uint64_t pc)
 {
-	/* In the TA it is the thread that called it. */
-	uint64_t thread = in_ta ? passes[nested - 1].thread : processor_thread();
+	if (!shared_id)
+		return passes[nested - 1].thread;
+	for (size_t i = shadow.depth; i-- > 0;) {
+		size_t found = shadow.frames[i].pass ? number_of(shadow.frames[i].pass) : 0;
+
+		if (found)
+			return passes[found - 1].thread;
+	}
+	trace_give_up("a region of the TA begins or ends, and nobody knows in which thread of the program", pc);
+	return 0;
+}
+
+static void begin_labelled(unsigned int call, uint64_t pc, bool in_ta, uint64_t thread)
+{
 	uint64_t sp = processor_sp();
 	struct pass *pass;
 
 	for (size_t i = nested; i-- > 0 && passes[i].call;) {
-		if (passes[i].thread != thread) {
-			trace_give_up("two threads of the program are in regions at the same time", pc);
-			return;
-		}
-		if (passes[i].call == call) {
+		if (passes[i].thread == thread && passes[i].call == call) {
 			passes[i].recursions++;
 			passes[i].inner++;
 			return;
@@ -328,40 +421,36 @@ static void begin_labelled(unsigned int call, uint64_t pc, bool in_ta)
 		trace_give_up("calls that are regions stand in one another too deeply", pc);
 		return;
 	}
-	mark = pc;
-	begin_pass(pc);
-	open_calls++;
-	pass = &passes[nested - 1];
-	pass->begin = passes[0].begin + pass->at;
-	pass->call = call;
+	pass = begin_call(call, pc, thread);
 	pass->labelled = true;
 	/* What it calls begins with the same stack pointer and does not leave it. */
 	pass->sp = sp + 1;
-	pass->thread = thread;
 	if (!in_ta)
 		depth_of_call(sp);
 }
 
-static void end_labelled(unsigned int call, uint64_t pc)
+static void end_labelled(unsigned int call, uint64_t pc, uint64_t thread)
 {
 	size_t found = nested;
 
-	while (found > 0 && passes[found - 1].call && passes[found - 1].call != call)
+	while (found > 0 && passes[found - 1].call &&
+	       (passes[found - 1].call != call || (shared_id && passes[found - 1].thread != thread)))
 		found--;
 	if (!found || !passes[found - 1].call)
 		return;
 	if (passes[found - 1].inner)
 		passes[found - 1].inner--;
-	else if (found < nested)
+	else if (found < innermost(passes[found - 1].thread))
 		trace_give_up("a region ends where another one that began in it goes on", pc);
 	else
-		end_call("returned");
+		end_call(found - 1, "returned");
 }
 
 void regions_label(const struct block *to)
 {
 	bool in_ta = running->secure && !running->el;
 	const struct label *label = NULL;
+	uint64_t thread;
 	uint64_t bias;
 
 	if (in_ta && depth_knows_ta(&bias))
@@ -370,27 +459,29 @@ void regions_label(const struct block *to)
 		label = labels_at(to->pc, false);
 	if (!label)
 		return;
+	thread = in_ta ? calling_thread(to->pc) : processor_thread();
 	if (!in_ta)
-		leave_calls(processor_thread());
+		leave_calls(thread);
 	if (label->ends)
-		end_labelled(label->call, to->pc);
+		end_labelled(label->call, to->pc, thread);
 	else
-		begin_labelled(label->call, to->pc, in_ta);
+		begin_labelled(label->call, to->pc, in_ta, thread);
 }
 
 /* The program ends, or one thread of it: no call of it returns any more. */
 static void look_for_exit(void)
 {
 	uint64_t number;
+	size_t last;
 
 	if (processor_el() != 1 || processor_secure() || processor_exception_class() != CLASS_SVC ||
 	    processor_user_space() != own_space)
 		return;
 	number = processor_x(SYSCALL_NUMBER_IN);
-	if (number != SYSCALL_EXIT_GROUP && (number != SYSCALL_EXIT || processor_thread() != passes[nested - 1].thread))
-		return;
-	while (nested && passes[nested - 1].call)
-		end_call("exit");
+	while (number == SYSCALL_EXIT_GROUP && nested && passes[nested - 1].call)
+		end_call(nested - 1, "exit");
+	while (number == SYSCALL_EXIT && (last = innermost(processor_thread())))
+		end_call(last - 1, "exit");
 }
 
 /* The innermost open call that returns to `pc` with the stack pointer `sp`, counted from 1; 0 if none does. */
@@ -416,6 +507,7 @@ void regions_look_for_return(struct block *to)
 {
 	uint64_t sp;
 	size_t found;
+	size_t last;
 
 	if (block_is_vector(to)) {
 		look_for_exit();
@@ -427,9 +519,9 @@ void regions_look_for_return(struct block *to)
 	/* More than one: a function that jumped to another as its last act. */
 	while ((found = returning(to->pc, sp))) {
 		/* What it called and did not return was left, as longjmp does. */
-		while (nested > found)
-			end_call("left");
-		end_call("returned");
+		while ((last = innermost(passes[found - 1].thread)) > found)
+			end_call(last - 1, "left");
+		end_call(found - 1, "returned");
 	}
 }
 
@@ -450,12 +542,12 @@ void regions_mark(const struct block *to)
 	}
 	if (to->reads && begins_at == to->pc) {
 		begins_at = 0;
-		begin_pass(to->pc);
+		begin_pass(to->pc, nested);
 		want_reading(to, false);
 	} else if (to->ends && nested) {
 		while (passes[nested - 1].call)
-			end_call("ended");
-		end_pass();
+			end_call(nested - 1, "ended");
+		end_pass(nested - 1);
 		want_reading(to, true);
 	}
 }

@@ -7,6 +7,10 @@
  * the region's: under icount as many as the difference of the two readings, which are recorded beside the count.
  *
  * Besides, the calls of some functions are regions (call=ADDRESS): of a program that has no marks, and runs between two. And labels are (labels.h), in that program and in the TA.
+ *
+ * Calls of one thread stand in one another, those of several do not. A call has all that is executed until it returns,
+ * whoever executes it. While several threads are in calls, that is counted under an id of its own, and a record `shared`
+ * says of which passes it is: of the innermost of each thread, and so of all around them.
  */
 #ifndef WORLDWISE_REGIONS_H
 #define WORLDWISE_REGIONS_H

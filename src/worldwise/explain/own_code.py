@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 from worldwise.explain.explanation import Explanation
@@ -90,6 +91,8 @@ class OwnExplainer(Explainer):
     """Reads one trace of own code, which runs as a child of what starts it."""
 
     _kept: tuple[int, Stacks] | None = None
+    # What other threads execute in a call is a layer of its own, always: it is if several are in calls at a time.
+    _by_threads = False
 
     def _resolve_contexts(self) -> None:
         # What waits for the program is the region's own task.
@@ -176,6 +179,26 @@ class OwnExplainer(Explainer):
             self._shown[key] = (*stack[:-1], replace(stack[-1], layer=TASKS))
         return self._shown[key]
 
+    @cached_property
+    def _are_told(self) -> bool:
+        return self._by_threads or bool(self.trace.shared)
+
+    def _task(self, frame: Frame) -> StackFrame:
+        found = super()._task(frame)
+        # Threads of one program have one name, and must not be taken for each other.
+        told = self._are_told and self._is_own(frame)
+        return replace(found, function=f"[task: {self.program}, {frame.target:#x}]") if told else found
+
+    def _is_own(self, frame: Frame) -> bool:
+        return any(
+            context.task == frame.target and not context.el and self._contexts[number].process == self.program
+            for number, context in self.trace.contexts.items()
+        )
+
+    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        shown = super()._within(of, stack)
+        return self._of_others(of, stack, shown) if self._are_told else shown
+
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each
         start; and the functions outside that executed most, with their instructions.
@@ -198,21 +221,9 @@ class OwnExplainer(Explainer):
 
 
 class ThreadExplainer(OwnExplainer):
-    """Reads one trace of a program of whose threads one is meant: what the others execute is a layer of its own."""
+    """Reads one trace of a program of whose threads one is meant."""
 
-    def _task(self, frame: Frame) -> StackFrame:
-        found = super()._task(frame)
-        # Threads of one program have one name, and must not be taken for each other.
-        return replace(found, function=f"[task: {self.program}, {frame.target:#x}]") if self._is_own(frame) else found
-
-    def _is_own(self, frame: Frame) -> bool:
-        return any(
-            context.task == frame.target and not context.el and self._contexts[number].process == self.program
-            for number, context in self.trace.contexts.items()
-        )
-
-    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
-        return self._of_others(of, stack, super()._within(of, stack))
+    _by_threads = True
 
 
 class Armv7Explainer(OwnExplainer):

@@ -230,6 +230,15 @@ class Pass(RecordModel):
     stretches: Annotated[list[Stretch], Field(default_factory=list, max_length=16)]
 
 
+class Shared(RecordModel):
+    """What was executed while several threads were in calls: counted under an id of its own, it is of all these passes,
+    the innermost of each thread, and of those around them."""
+
+    type: Literal["shared"]
+    id: Count
+    of: Annotated[list[Count], Field(min_length=2, max_length=64)]
+
+
 class TraceEnd(RecordModel):
     """The last record; it has `problem` if the plugin met something it does not understand."""
 
