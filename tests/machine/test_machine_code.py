@@ -321,7 +321,6 @@ def test_a_region_that_misses_the_work_says_why(
         (own_codes.SLEEPS, (), "let the processor idle"),
         (own_codes.PROGRAM, ("wrk",), "the nearest names: work"),
         (own_codes.PROGRAM, ("never",), "no region was entered: strange did not call never"),
-        (own_codes.THREADS, ("both",), "two threads of the program are in regions at the same time"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(

@@ -2,6 +2,7 @@
 """What own code may look like and do, each as docs/use/your-code.md says what comes of it."""
 
 import fnmatch
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import ThreadExplainer
+from worldwise.explain.own_code import OwnExplainer, ThreadExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -402,3 +403,86 @@ def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulat
         with pytest.raises(WorldwiseError) as caught:
             measured(thread, *regions)
         assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+# Both threads dig at the same time, as deep, and each reads the counter around it: three instructions are between the
+# first reading and the function's first one. It yields on its way, so they change all the time.
+_DIG = """
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+static unsigned long long readings[2][4][2];
+__attribute__((noinline)) int dig(int n)
+{
+	volatile int of = n; /* no compiler makes a loop of it */
+	if (n % 4 == 1)
+		sched_yield();
+	return n ? dig(n - 1) + of : 0;
+}
+static int timed(int n, unsigned long long *at)
+{
+	register int x0 __asm__("x0") = n;
+	__asm__ volatile("mrs x19, cntvct_el0; nop; bl dig; mrs x20, cntvct_el0; stp x19, x20, [%1]" : "+r"(x0) : "r"(at) :
+		"x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+		"x17", "x18", "x19", "x20", "x30", "memory", "cc");
+	return x0;
+}
+static void *digs(void *of)
+{
+	unsigned long long (*at)[2] = of;
+	for (int i = 0; i < 4; i++)
+		if (timed(20 + i, at[i]) != (20 + i) * (21 + i) / 2)
+			return (void *)1;
+	return 0;
+}
+int main(void)
+{
+	pthread_t other;
+	if (pthread_create(&other, 0, digs, readings[0]) || digs(readings[1]))
+		return 2;
+	pthread_join(other, 0);
+	for (int i = 0; i < 8; i++)
+		printf("%llu %llu\\n", readings[i / 4][i % 4][0], readings[i / 4][i % 4][1]);
+	return 0;
+}
+"""
+
+
+def test_two_threads_are_in_one_region_at_a_time(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Each call is what the counter says that the program itself reads around it, to the instruction; its recursions
+    are its own thread's, and what the other thread executes meanwhile is a layer."""
+    program = own_codes.compiled(lab, tmp_path, "dig", _DIG, "-pthread")
+    ready = prepare(Wanted(program, regions=("dig",), lives=2), images, emulator, note)
+    trace, manifest = ready.counted.trace, ready.code.manifest
+    calls, others = calls_of(trace, manifest.addresses, manifest.regions["dig"])
+    assert (len(calls), others) == (2 * 8, 0)
+    said = [tuple(map(int, line.split())) for line in ready.counted.output.decode().splitlines()]
+    assert sorted((one.begin - 3, one.end) for one in calls) == sorted(said)
+    last = calls[8:]
+    assert all(one.instructions == one.end - one.begin for one in calls)
+    # They do overlap, and each is as deep as it was asked to be.
+    assert [one for one in last if sum(one.begin < other.end and other.begin < one.end for other in last) > 1]
+    assert sorted(one.recursions for one in last) == [20, 20, 21, 21, 22, 22, 23, 23]
+    assert sorted(one.result for one in last) == sorted(2 * [n * (n + 1) // 2 for n in range(20, 24)])
+
+    case = next(one for one in ready.cases if one.operation == "dig")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    own: dict[int, set[int]] = {}
+    for one in last:
+        stacks = explainer.stacks(one)
+        assert sum(stacks.values()) == one.instructions
+        mine = sum(count for stack, count in stacks.items() if stack[-1].layer == "dig" and stack[-1].function == "dig")
+        others_of = sum(count for stack, count in stacks.items() if stack[-1].layer == "other tasks")
+        assert others_of > 100 * (one is not last[-1])
+        own.setdefault(one.recursions, set()).add(mine)
+    # Both threads execute as much of the function itself, however they take turns; each level is as much again.
+    assert all(len(counts) == 1 for counts in own.values())
+    depth = [counts.pop() for _, counts in sorted(own.items())]
+    assert len({after - before for before, after in pairwise(depth)} - {0}) <= 2
