@@ -17,6 +17,7 @@
 #include "blocks.h"
 #include "counts.h"
 #include "follow.h"
+#include "names.h"
 #include "processor.h"
 #include "regions.h"
 #include "tasks.h"
@@ -80,6 +81,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	counts_start();
 	tasks_start();
 	threads_start();
+	names_start();
 	regions_start();
 	write_start();
 

@@ -11,6 +11,7 @@
 #include "depth.h"
 #include "events.h"
 #include "masks.h"
+#include "names.h"
 #include "processor.h"
 #include "stack.h"
 #include "tables.h"
@@ -50,9 +51,10 @@ struct pass {
 	uint64_t inner;      /* of a label: those that began within it and have not ended */
 	uint64_t recursions; /* calls of the same function within it, which are no passes of their own */
 	uint64_t given[CALL_ARGUMENTS];
-	bool labelled;        /* it goes from a label to another one: it is no function's, and returns nowhere */
-	struct node *outside; /* the node that it returns to */
-	const char *how;      /* it ended; NULL for a mark */
+	char name[NAME_BYTES]; /* of that thread, if it was given one */
+	bool labelled;         /* it goes from a label to another one: it is no function's, and returns nowhere */
+	struct node *outside;  /* the node that it returns to */
+	const char *how;       /* it ended; NULL for a mark */
 	uint64_t result;
 };
 
@@ -257,6 +259,8 @@ static void write_call(struct json_object *record, const struct pass *pass)
 		json_object_array_add(given, json_object_new_uint64(pass->given[i]));
 	record_number(record, "call", pass->call);
 	record_text(record, "how", pass->how);
+	if (*pass->name)
+		record_text(record, "thread", pass->name);
 	record_number(record, "recursions", pass->recursions);
 	record_value(record, "given", given);
 	record_number(record, "result", pass->result);
@@ -356,6 +360,7 @@ static struct pass *begin_call(unsigned int call, uint64_t pc, uint64_t thread)
 	pass->begin = passes[0].begin + pass->at;
 	pass->call = call;
 	pass->thread = thread;
+	(void)g_strlcpy(pass->name, names_of(running->task), NAME_BYTES);
 	/* Not before: it is a call of a thread from now on. */
 	own_begins();
 	return pass;

@@ -397,7 +397,12 @@ def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulat
     assert set(measured("first").code.manifest.regions) == {"first"}
     for thread, regions, said in (
         ("second", ("slow",), "two did not call slow in the thread of second"),
-        ("secnd", ("slow",), "nobody has such a function. name the function that pthread_create is given"),
+        (
+            "secnd",
+            ("slow",),
+            "two did not call slow in a thread of the name secnd, and nobody has such a function (no ",
+        ),
+        ("secnd", (), "nobody has such a function. name the function that pthread_create is given"),
         ("s*", ("slow",), "functions have such names"),
     ):
         with pytest.raises(WorldwiseError) as caught:
@@ -486,3 +491,59 @@ def test_two_threads_are_in_one_region_at_a_time(
     assert all(len(counts) == 1 for counts in own.values())
     depth = [counts.pop() for _, counts in sorted(own.items())]
     assert len({after - before for before, after in pairwise(depth)} - {0}) <= 2
+
+
+# One thread names itself, is named by another one, and names itself again, in the three ways that there are.
+_NAMED = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/prctl.h>
+static pthread_barrier_t both;
+__attribute__((noinline)) int work(int of) { volatile int s = 0; for (int i = 0; i < 99; i++) s += i * of; return s; }
+static void *works(void *of)
+{
+	work(1);
+	pthread_setname_np(pthread_self(), "itself");
+	work(2);
+	work(3);
+	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&both);
+	work(4);
+	prctl(PR_SET_NAME, "\033[31m, far too long", 0, 0, 0);
+	work(5);
+	return of;
+}
+int main(void)
+{
+	pthread_t one;
+	pthread_barrier_init(&both, 0, 2);
+	if (pthread_create(&one, 0, works, 0))
+		return 2;
+	pthread_barrier_wait(&both);
+	work(6);
+	pthread_setname_np(one, "by main");
+	pthread_barrier_wait(&both);
+	return pthread_join(one, 0);
+}
+"""
+
+
+def test_one_thread_can_be_chosen_by_its_name(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """A name has effect from where it is given, by whomever; the first thread has the program's."""
+    program = own_codes.compiled(lab, tmp_path, "named", _NAMED, "-pthread")
+
+    def of(thread: str) -> list[int]:
+        ready = prepare(Wanted(program, regions=("work",), lives=2, thread=thread), images, Emulator(lab, note), note)
+        manifest = ready.code.manifest
+        calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions["work"])
+        assert (
+            f"work: {2 * 6 - len(calls)} calls are of other threads than that of {thread}: left out" in manifest.notes
+        )
+        return [one.given[0] for one in calls]
+
+    assert of("itself") == 2 * [2, 3]
+    assert of("by main") == 2 * [4]
+    assert of("?[31m, far too ") == 2 * [5]
+    assert of("named") == 2 * [6]
+    with pytest.raises(WorldwiseError, match=r"are called \?\[31m, far too , by main, itself, named\)"):
+        of("other")

@@ -59,6 +59,7 @@ class Region(_Part):
         command: the command of the TA's calls that are meant; None for all calls.
         calls: how many calls there were, in all lives of the program.
         thread: where the function is that the thread began with whose calls are meant; None for those of all threads.
+        thread_name: the name that was given to the thread whose calls are meant; empty for those of all threads.
     """
 
     function: str
@@ -67,6 +68,7 @@ class Region(_Part):
     command: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     calls: Annotated[int, Field(ge=1)] = 1
     thread: _Address | None = None
+    thread_name: Annotated[str, Field(max_length=15)] = ""
 
 
 class Mapped(_Part):
