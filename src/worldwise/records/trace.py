@@ -134,9 +134,10 @@ class Trace:
             one = todo.pop()
             yield one
             todo += self._inside.get(one, ())
-            if one in self.shared:
-                yield from (each for each in self.shared[one] if each not in told)
-                told.update(self.shared[one])
+            for each in self.shared.get(one, ()):
+                if each not in told:
+                    told.add(each)
+                    yield each
 
     # Each table is made once and has at most as many entries as there are passes: a trace may have a million.
 
