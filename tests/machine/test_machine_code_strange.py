@@ -547,3 +547,64 @@ def test_one_thread_can_be_chosen_by_its_name(lab: Lab, images: ImageStore, tmp_
     assert of("named") == 2 * [6]
     with pytest.raises(WorldwiseError, match=r"are called \?\[31m, far too , by main, itself, named\)"):
         of("other")
+
+
+# Both threads open a session, at the same time, and invoke the TA.
+_CALLS = """
+#include <pthread.h>
+#include <tee_client_api.h>
+#include "own.h"
+static TEEC_Context context;
+static void *calls(void *of)
+{
+	TEEC_Session session;
+	TEEC_Operation operation = { .paramTypes = TEEC_PARAM_TYPES(TEEC_VALUE_INOUT, 0, 0, 0) };
+	TEEC_UUID uuid = OWN_UUID;
+	uint32_t origin;
+	if (TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin) ||
+	    TEEC_InvokeCommand(&session, 7, &operation, &origin))
+		return &context;
+	TEEC_CloseSession(&session);
+	return of;
+}
+int main(void)
+{
+	pthread_t other;
+	void *found;
+	if (TEEC_InitializeContext(NULL, &context) || pthread_create(&other, NULL, calls, NULL) || calls(NULL) ||
+	    pthread_join(other, &found))
+		return 1;
+	return found != NULL;
+}
+"""
+
+
+def test_the_calls_of_a_clients_threads_are_told_apart(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Of two sessions that are opened at the same time each has its own part of the core, and the other's apart."""
+    makefile = own_codes.APPLICATION["host/Makefile"].replace("-lteec", "-lteec -pthread")
+    ta, client = own_codes.application(tmp_path / "app", host__main_dot_c=_CALLS, host__Makefile=makefile)
+    found = application(ta, client, None, images)
+    ready = prepare(Wanted(Path(found.name), lives=2, application=found), images, emulator, note)
+    manifest, trace = ready.code.manifest, ready.counted.trace
+    opened, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_OpenSession"])
+    assert len(opened) == 2 * 2
+    assert opened[3].begin < opened[2].end
+    case = next(one for one in ready.cases if one.operation == "TEEC_OpenSession")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "ta", ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    each = [explainer.parts(one) for one in opened[2:]]
+    for call, parts in zip(opened[2:], each, strict=True):
+        assert sum(parts.values()) == call.instructions
+        assert parts["other tasks"] > 1_000_000
+        # Loading and checking a TA takes the core so much, whoever waits for it.
+        assert parts["core"] > 1_000_000
+        # Whose call the TA ran for nobody knows then.
+        assert call.ta_stack is None
+    invoked, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_InvokeCommand.7"])
+    assert len(invoked) == 2 * 2

@@ -62,10 +62,12 @@ def with_images(rules: Rules, images: Sequence[str]) -> Rules:
 
 
 def part_of(stack: tuple[StackFrame, ...]) -> str:
-    """Which of PARTS the last function of a stack is, of a call of a TA."""
+    """Which of PARTS the last function of a stack is, of a call of a TA; TASKS for what another thread does."""
     leaf = stack[-1]
     if any(frame.function == _SUPPLICANT for frame in stack):
         return SUPPLICANT
+    if leaf.layer == TASKS:
+        return TASKS
     if leaf.world == "monitor":
         return MONITOR
     if leaf.world == "secure":
@@ -148,7 +150,7 @@ class OwnExplainer(Explainer):
         return PeakStack(size, list(zip(way[::-1], own[len(own) - len(way) :], strict=True)))
 
     def parts(self, of: Pass) -> Counter[str]:
-        """The instructions of a call of a TA, by PARTS."""
+        """The instructions of a call of a TA, by PARTS, and of other threads, TASKS."""
         found: Counter[str] = Counter()
         for stack, count in self._once(of).items():
             found[part_of(stack)] += count
@@ -158,7 +160,7 @@ class OwnExplainer(Explainer):
         """The instructions of Linux and of tee-supplicant in a call of a TA for what OP-TEE asked, by REQUESTS."""
         found: Counter[str] = Counter()
         for stack, count in self._once(of).items():
-            if kind := request_of(stack):
+            if part_of(stack) != TASKS and (kind := request_of(stack)):
                 found[kind] += count
         return found
 
