@@ -561,8 +561,9 @@ static void *calls(void *of)
 	TEEC_Operation operation = { .paramTypes = TEEC_PARAM_TYPES(TEEC_VALUE_INOUT, 0, 0, 0) };
 	TEEC_UUID uuid = OWN_UUID;
 	uint32_t origin;
-	if (TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin) ||
-	    TEEC_InvokeCommand(&session, 7, &operation, &origin))
+	if (TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
+		return &context;
+	if (TEEC_InvokeCommand(&session, 7, &operation, &origin))
 		return &context;
 	TEEC_CloseSession(&session);
 	return of;
@@ -571,17 +572,16 @@ int main(void)
 {
 	pthread_t other;
 	void *found;
-	if (TEEC_InitializeContext(NULL, &context) || pthread_create(&other, NULL, calls, NULL) || calls(NULL) ||
-	    pthread_join(other, &found))
+	if (TEEC_InitializeContext(NULL, &context) || pthread_create(&other, NULL, calls, NULL) || calls(NULL))
+		return 1;
+	if (pthread_join(other, &found))
 		return 1;
 	return found != NULL;
 }
 """
 
 
-def test_the_calls_of_a_clients_threads_are_told_apart(
-    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
-) -> None:
+def test_the_calls_of_a_clients_threads_are_told_apart(images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
     """Of two sessions that are opened at the same time each has its own part of the core, and the other's apart."""
     makefile = own_codes.APPLICATION["host/Makefile"].replace("-lteec", "-lteec -pthread")
     ta, client = own_codes.application(tmp_path / "app", host__main_dot_c=_CALLS, host__Makefile=makefile)
@@ -601,7 +601,7 @@ def test_the_calls_of_a_clients_threads_are_told_apart(
     each = [explainer.parts(one) for one in opened[2:]]
     for call, parts in zip(opened[2:], each, strict=True):
         assert sum(parts.values()) == call.instructions
-        assert parts["other tasks"] > 1_000_000
+        assert parts["other tasks"] > 100_000
         # Loading and checking a TA takes the core so much, whoever waits for it.
         assert parts["core"] > 1_000_000
         # Whose call the TA ran for nobody knows then.
