@@ -38,6 +38,7 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		uint64_t *number;
 	} numbers[] = {
 		{ "task-switch", &arguments.task_switch },
+		{ "task-name", &arguments.task_name },
 		{ "thread-suspend", &arguments.thread_suspend },
 		{ "thread-resume", &arguments.thread_resume },
 		{ "witness", &arguments.witness },
@@ -115,6 +116,7 @@ void arguments_usage(void)
 		"  mode=count|stack      count instructions of regions, or attribute them to stacks too\n"
 		"  out=FILE              where records go\n"
 		"  task-switch=ADDRESS   Linux's cpu_switch_to (mode stack)\n"
+		"  task-name=ADDRESS     Linux's __set_task_comm: calls that are regions have their threads' names\n"
 		"  thread-suspend=ADDRESS, thread-resume=ADDRESS\n"
 		"                        OP-TEE's thread_state_suspend and thread_resume (mode stack)\n"
 		"  functions=FILE        where functions begin and end: pairs of 64-bit numbers, in order (mode "

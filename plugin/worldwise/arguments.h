@@ -10,7 +10,8 @@ struct arguments {
 	bool stack_mode;         /* mode=stack; else mode=count */
 	bool no_monitor;         /* monitor=no: the machine has no EL3 */
 	bool sampling;           /* sampling=yes: long passes are sampled; else all runs through the models of cores */
-	uint64_t task_switch;    /* address of Linux's cpu_switch_to; of this and the next two, 0 for none */
+	uint64_t task_switch;    /* address of Linux's cpu_switch_to; of this and the next three, 0 for none */
+	uint64_t task_name;      /* address of Linux's __set_task_comm */
 	uint64_t thread_suspend; /* address of OP-TEE's thread_state_suspend */
 	uint64_t thread_resume;  /* address of OP-TEE's thread_resume */
 	uint64_t witness;        /* instructions between two samples of the stack in memory; 0 for none */

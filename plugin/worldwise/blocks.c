@@ -88,6 +88,8 @@ static enum hook hook_at(uint64_t address)
 {
 	if (address == arguments.task_switch)
 		return HOOK_TASK_SWITCH;
+	if (address == arguments.task_name)
+		return HOOK_TASK_NAME;
 	if (address == arguments.thread_suspend)
 		return HOOK_THREAD_SUSPEND;
 	if (address == arguments.thread_resume)

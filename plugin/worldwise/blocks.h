@@ -18,7 +18,7 @@
 enum vector_state { VECTOR_MAYBE, VECTOR_NO, VECTOR_YES };
 
 /* Which of the functions whose address the plugin was given begins with a block. */
-enum hook { HOOK_NONE, HOOK_TASK_SWITCH, HOOK_THREAD_SUSPEND, HOOK_THREAD_RESUME };
+enum hook { HOOK_NONE, HOOK_TASK_SWITCH, HOOK_TASK_NAME, HOOK_THREAD_SUSPEND, HOOK_THREAD_RESUME };
 
 struct code; /* see ../model/model.h */
 

@@ -34,6 +34,7 @@ struct level {
 	struct deepest own;
 	struct deepest ta;
 	uint64_t heap; /* of the TA, in bytes */
+	bool untold;   /* what is known of the TA may be another thread's */
 };
 
 static struct level levels[MAX_NESTED + 1]; /* the last one is what ended */
@@ -126,22 +127,30 @@ static void take_inner(struct level *outer, const struct level *inner)
 	to->count = ahead + from->count;
 }
 
-void depth_end(void)
+void depth_share(void)
 {
-	struct level *ended;
+	for (size_t i = 1; i < count; i++)
+		levels[i].untold = true;
+}
 
-	if (!count)
+void depth_end(size_t at, size_t around, bool on_stack)
+{
+	struct level *ended = &levels[at];
+
+	if (at >= count)
 		return;
-	ended = &levels[--count];
-	if (count) {
-		struct level *outer = &levels[count - 1];
+	if (around) {
+		struct level *outer = &levels[around - 1];
 
-		take_inner(outer, ended);
+		if (on_stack)
+			take_inner(outer, ended);
 		keep_deeper(&outer->ta, &ended->ta);
 		if (ended->heap > outer->heap)
 			outer->heap = ended->heap;
 	}
 	levels[MAX_NESTED] = *ended;
+	count--;
+	memmove(ended, ended + 1, (count - at) * sizeof(*ended));
 }
 
 void depth_write_nodes(void)
@@ -173,7 +182,7 @@ void depth_write(struct json_object *record)
 		record_address(record, "stack_pc", ended->own.pc);
 		record_value(record, "stack_path", way_of(&ended->own));
 	}
-	if (ended->ta.node) {
+	if (ended->ta.node && !ended->untold) {
 		record_number(record, "ta_stack", ended->ta.from - ended->ta.lowest);
 		record_number(record, "ta_frame", ended->ta.node->id);
 		record_address(record, "ta_pc", ended->ta.pc);
@@ -228,6 +237,15 @@ static void look_at_heap(void)
 		level->heap = taken;
 }
 
+/* The innermost call of the thread that runs, or the innermost pass of all if it has none. */
+static struct level *level_here(void)
+{
+	for (size_t i = count; i > 0 && levels[i - 1].context; i--)
+		if (levels[i - 1].context == running)
+			return &levels[i - 1];
+	return &levels[count - 1];
+}
+
 void depth_look(struct block *to)
 {
 	struct frame *top = &shadow.frames[shadow.depth - 1];
@@ -237,7 +255,7 @@ void depth_look(struct block *to)
 
 	if (!count)
 		return;
-	level = &levels[count - 1];
+	level = level_here();
 	if (running->el) {
 		if (running->secure && running->el == 1 && arguments.ta_heap && block_is_vector(to))
 			look_at_heap();

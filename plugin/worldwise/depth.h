@@ -11,6 +11,7 @@
 #define WORLDWISE_DEPTH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "blocks.h"
@@ -21,8 +22,13 @@ void depth_forget(void);
 /* A pass begins; if it is a call, depth_of_call() follows, with the stack pointer that its function is entered with. */
 void depth_begin(void);
 void depth_of_call(uint64_t sp);
-/* The innermost pass ends: the one around it was at least as deep. */
-void depth_end(void);
+/*
+ * The pass at that index among those that are open ends. The one around it, of the number `around` counted from 1, was at
+ * least as deep, if it goes on; `on_stack` says whether what runs now is on the stack of both.
+ */
+void depth_end(size_t at, size_t around, bool on_stack);
+/* Several threads are in calls: of a TA nobody can say for which of these it runs. */
+void depth_share(void);
 /* Writes the nodes that depth_write() names; and adds to the record of the pass that ended last what is known of it. */
 void depth_write_nodes(void);
 void depth_write(struct json_object *record);

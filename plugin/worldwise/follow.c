@@ -15,6 +15,7 @@
 #include "cycles.h"
 #include "depth.h"
 #include "masks.h"
+#include "names.h"
 #include "processor.h"
 #include "regions.h"
 #include "stack.h"
@@ -159,6 +160,9 @@ static void run_hook(const struct block *to)
 		break;
 	case HOOK_TASK_SWITCH:
 		tasks_switch_begins();
+		break;
+	case HOOK_TASK_NAME:
+		names_given();
 		break;
 	case HOOK_THREAD_SUSPEND:
 		threads_suspend();

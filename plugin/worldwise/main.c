@@ -17,6 +17,8 @@
 #include "blocks.h"
 #include "counts.h"
 #include "follow.h"
+#include "names.h"
+#include "passes.h"
 #include "processor.h"
 #include "regions.h"
 #include "tasks.h"
@@ -46,7 +48,7 @@ static void on_exit(qemu_plugin_id_t id, void *data)
 	(void)id;
 	(void)data;
 	regions_finish();
-	record_number(record, "passes", regions_passes());
+	record_number(record, "passes", passes_count());
 	record_number(record, "frames", nodes_made());
 	record_number(record, "blocks", blocks_written());
 	trace_close(record);
@@ -80,7 +82,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	counts_start();
 	tasks_start();
 	threads_start();
-	regions_start();
+	names_start();
+	passes_start();
 	write_start();
 
 	qemu_plugin_register_vcpu_init_cb(id, on_processor);

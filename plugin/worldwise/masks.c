@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "counts.h"
 #include "processor.h"
@@ -116,19 +117,20 @@ void masks_begin(uint64_t pc)
 					  .begin = { .node = stack_node(), .pc = pc } };
 }
 
-void masks_end(void)
+void masks_end(size_t at)
 {
-	struct level *level;
+	struct level *level = &levels[at];
 
-	if (!count)
+	if (at >= count)
 		return;
-	level = &levels[--count];
 	if (is_masked) {
 		open.last = (struct place){ .node = stack_node(), .pc = stack_node()->target };
 		keep(level, &open);
 	}
 	level->masked = masked_now() - level->masked_before;
 	levels[MAX_NESTED] = *level;
+	count--;
+	memmove(level, level + 1, (count - at) * sizeof(*level));
 }
 
 void masks_changed(struct node *last, uint64_t site, uint64_t state, uint64_t pc)

@@ -12,6 +12,7 @@
 #ifndef WORLDWISE_MASKS_H
 #define WORLDWISE_MASKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "blocks.h"
@@ -19,10 +20,10 @@
 /* An outermost pass begins: what came before is forgotten, and the masks are those of the processor. */
 void masks_forget(void);
 
-/* A pass begins at `pc`. It is within the one that began before it and has not ended. */
+/* A pass begins at `pc`. */
 void masks_begin(uint64_t pc);
-/* The innermost pass ended; what it had can be written until another one ends. */
-void masks_end(void);
+/* The pass at that index among those that are open ended; what it had can be written until another one ends. */
+void masks_end(size_t at);
 
 struct node;
 

@@ -170,6 +170,15 @@ static bool read_two_words(uint64_t address, uint64_t words[2])
 	return true;
 }
 
+void processor_text(uint64_t address, char *text, size_t most)
+{
+	g_byte_array_set_size(scratch, 0);
+	if (!qemu_plugin_read_memory_vaddr(address, scratch, most))
+		return;
+	for (size_t i = 0; i < most && i < scratch->len && scratch->data[i]; i++)
+		text[i] = (char)scratch->data[i];
+}
+
 uint64_t processor_first_written(uint64_t from, uint64_t to)
 {
 	while (from < to) {

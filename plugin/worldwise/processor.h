@@ -41,6 +41,9 @@ bool processor_has_vector(uint64_t address);
 /* The lowest address of `from` to `to` - 1 that has a byte other than 0; `to` if none has, or it cannot be read. */
 uint64_t processor_first_written(uint64_t from, uint64_t to);
 
+/* Copies the bytes at `address` up to a zero byte, `most` at most, to `text`, which is zeros. None if it cannot be read. */
+void processor_text(uint64_t address, char *text, size_t most);
+
 /* Fills `returns` with where the functions in memory's frame records return to, innermost first. Returns how many. */
 size_t processor_unwind(uint64_t returns[MAX_UNWOUND]);
 

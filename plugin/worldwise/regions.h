@@ -7,6 +7,8 @@
  * the region's: under icount as many as the difference of the two readings, which are recorded beside the count.
  *
  * Besides, the calls of some functions are regions (call=ADDRESS): of a program that has no marks, and runs between two. And labels are (labels.h), in that program and in the TA.
+ *
+ * A call has all that is executed until it returns, whoever executes it; calls of several threads may overlap.
  */
 #ifndef WORLDWISE_REGIONS_H
 #define WORLDWISE_REGIONS_H
@@ -19,8 +21,6 @@
 #include "counts.h"
 #include "labels.h"
 #include "stack.h"
-
-void regions_start(void);
 
 /* Whether a pass is open. */
 static inline bool regions_are_open(void)
@@ -71,9 +71,6 @@ static inline void regions_calls_at(struct block *to)
 	if (to->label || (labels_are_in_ta() && running->secure && !running->el))
 		regions_label(to);
 }
-
-/* How many passes have begun. */
-uint32_t regions_passes(void);
 
 /* The machine ended: gives up if a pass is open. */
 void regions_finish(void);

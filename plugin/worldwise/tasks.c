@@ -7,6 +7,7 @@
 
 #include "decode.h"
 #include "events.h"
+#include "names.h"
 #include "processor.h"
 #include "stack.h"
 #include "tables.h"
@@ -73,6 +74,7 @@ void tasks_return(uint64_t to)
 		running = shadow.frames[shadow.depth - 1].context;
 		g_hash_table_remove(stacks, as_pointer(task));
 	} else {
+		names_forget(task);
 		g_hash_table_remove(stacks, as_pointer(task));
 		begin_task(task);
 	}

@@ -36,8 +36,8 @@ from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.code.project import open_project, prepare_project
 from worldwise.run.code.region_counts import Counter, _run, calls_of, counted_of, space_of, write_records
+from worldwise.run.code.repository.project import open_project, prepare_project
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
 
@@ -321,7 +321,6 @@ def test_a_region_that_misses_the_work_says_why(
         (own_codes.SLEEPS, (), "let the processor idle"),
         (own_codes.PROGRAM, ("wrk",), "the nearest names: work"),
         (own_codes.PROGRAM, ("never",), "no region was entered: strange did not call never"),
-        (own_codes.THREADS, ("both",), "two threads of the program are in regions at the same time"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(

@@ -2,6 +2,7 @@
 """What own code may look like and do, each as docs/use/your-code.md says what comes of it."""
 
 import fnmatch
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,8 @@ import pytest
 import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.user_code.benchmarks import count_benchmarks
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import ThreadExplainer
+from worldwise.explain.own_code import OwnExplainer, ThreadExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -25,6 +25,7 @@ from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.program_wrapper import execute
 from worldwise.run.code.region_counts import Counter, calls_of, write_records
+from worldwise.run.code.repository.benchmarks import count_benchmarks
 from worldwise.targets.own_code import machine_of
 
 READS = """
@@ -396,9 +397,214 @@ def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulat
     assert set(measured("first").code.manifest.regions) == {"first"}
     for thread, regions, said in (
         ("second", ("slow",), "two did not call slow in the thread of second"),
-        ("secnd", ("slow",), "nobody has such a function. name the function that pthread_create is given"),
+        (
+            "secnd",
+            ("slow",),
+            "two did not call slow in a thread of the name secnd, and nobody has such a function (no ",
+        ),
+        ("secnd", (), "nobody has such a function. name the function that pthread_create is given"),
         ("s*", ("slow",), "functions have such names"),
     ):
         with pytest.raises(WorldwiseError) as caught:
             measured(thread, *regions)
         assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+# Both threads dig at the same time, as deep, and each reads the counter around it: three instructions are between the
+# first reading and the function's first one. It yields on its way, so they change all the time.
+_DIG = """
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+static unsigned long long readings[2][4][2];
+__attribute__((noinline)) int dig(int n)
+{
+	volatile int of = n; /* no compiler makes a loop of it */
+	if (n % 4 == 1)
+		sched_yield();
+	return n ? dig(n - 1) + of : 0;
+}
+static int timed(int n, unsigned long long *at)
+{
+	register int x0 __asm__("x0") = n;
+	__asm__ volatile("mrs x19, cntvct_el0; nop; bl dig; mrs x20, cntvct_el0; stp x19, x20, [%1]" : "+r"(x0) : "r"(at) :
+		"x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+		"x17", "x18", "x19", "x20", "x30", "memory", "cc");
+	return x0;
+}
+static void *digs(void *of)
+{
+	unsigned long long (*at)[2] = of;
+	for (int i = 0; i < 4; i++)
+		if (timed(20 + i, at[i]) != (20 + i) * (21 + i) / 2)
+			return (void *)1;
+	return 0;
+}
+int main(void)
+{
+	pthread_t other;
+	if (pthread_create(&other, 0, digs, readings[0]) || digs(readings[1]))
+		return 2;
+	pthread_join(other, 0);
+	for (int i = 0; i < 8; i++)
+		printf("%llu %llu\\n", readings[i / 4][i % 4][0], readings[i / 4][i % 4][1]);
+	return 0;
+}
+"""
+
+
+def test_two_threads_are_in_one_region_at_a_time(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Each call is what the counter says that the program itself reads around it, to the instruction; its recursions
+    are its own thread's, and what the other thread executes meanwhile is a layer."""
+    program = own_codes.compiled(lab, tmp_path, "dig", _DIG, "-pthread")
+    ready = prepare(Wanted(program, regions=("dig",), lives=2), images, emulator, note)
+    trace, manifest = ready.counted.trace, ready.code.manifest
+    calls, others = calls_of(trace, manifest.addresses, manifest.regions["dig"])
+    assert (len(calls), others) == (2 * 8, 0)
+    said = [tuple(map(int, line.split())) for line in ready.counted.output.decode().splitlines()]
+    assert sorted((one.begin - 3, one.end) for one in calls) == sorted(said)
+    last = calls[8:]
+    assert all(one.instructions == one.end - one.begin for one in calls)
+    # They do overlap, and each is as deep as it was asked to be.
+    assert [one for one in last if sum(one.begin < other.end and other.begin < one.end for other in last) > 1]
+    assert sorted(one.recursions for one in last) == [20, 20, 21, 21, 22, 22, 23, 23]
+    assert sorted(one.result for one in last) == sorted(2 * [n * (n + 1) // 2 for n in range(20, 24)])
+
+    case = next(one for one in ready.cases if one.operation == "dig")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    own: dict[int, set[int]] = {}
+    for one in last:
+        stacks = explainer.stacks(one)
+        assert sum(stacks.values()) == one.instructions
+        mine = sum(count for stack, count in stacks.items() if stack[-1].layer == "dig" and stack[-1].function == "dig")
+        others_of = sum(count for stack, count in stacks.items() if stack[-1].layer == "other tasks")
+        assert others_of > 100 * (one is not last[-1])
+        own.setdefault(one.recursions, set()).add(mine)
+    # Both threads execute as much of the function itself, however they take turns; each level is as much again.
+    assert all(len(counts) == 1 for counts in own.values())
+    depth = [counts.pop() for _, counts in sorted(own.items())]
+    assert len({after - before for before, after in pairwise(depth)} - {0}) <= 2
+
+
+# One thread names itself, is named by another one, and names itself again, in the three ways that there are.
+_NAMED = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/prctl.h>
+static pthread_barrier_t both;
+__attribute__((noinline)) int work(int of) { volatile int s = 0; for (int i = 0; i < 99; i++) s += i * of; return s; }
+static void *works(void *of)
+{
+	work(1);
+	pthread_setname_np(pthread_self(), "itself");
+	work(2);
+	work(3);
+	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&both);
+	work(4);
+	prctl(PR_SET_NAME, "\033[31m, far too long", 0, 0, 0);
+	work(5);
+	return of;
+}
+int main(void)
+{
+	pthread_t one;
+	pthread_barrier_init(&both, 0, 2);
+	if (pthread_create(&one, 0, works, 0))
+		return 2;
+	pthread_barrier_wait(&both);
+	work(6);
+	pthread_setname_np(one, "by main");
+	pthread_barrier_wait(&both);
+	return pthread_join(one, 0);
+}
+"""
+
+
+def test_one_thread_can_be_chosen_by_its_name(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """A name has effect from where it is given, by whomever; the first thread has the program's."""
+    program = own_codes.compiled(lab, tmp_path, "named", _NAMED, "-pthread")
+
+    def of(thread: str) -> list[int]:
+        ready = prepare(Wanted(program, regions=("work",), lives=2, thread=thread), images, Emulator(lab, note), note)
+        manifest = ready.code.manifest
+        calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions["work"])
+        assert (
+            f"work: {2 * 6 - len(calls)} calls are of other threads than that of {thread}: left out" in manifest.notes
+        )
+        return [one.given[0] for one in calls]
+
+    assert of("itself") == 2 * [2, 3]
+    assert of("by main") == 2 * [4]
+    assert of("?[31m, far too ") == 2 * [5]
+    assert of("named") == 2 * [6]
+    with pytest.raises(WorldwiseError, match=r"are called \?\[31m, far too , by main, itself, named\)"):
+        of("other")
+
+
+# Both threads open a session, at the same time, and invoke the TA.
+_CALLS = """
+#include <pthread.h>
+#include <tee_client_api.h>
+#include "own.h"
+static TEEC_Context context;
+static void *calls(void *of)
+{
+	TEEC_Session session;
+	TEEC_Operation operation = { .paramTypes = TEEC_PARAM_TYPES(TEEC_VALUE_INOUT, 0, 0, 0) };
+	TEEC_UUID uuid = OWN_UUID;
+	uint32_t origin;
+	if (TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
+		return &context;
+	if (TEEC_InvokeCommand(&session, 7, &operation, &origin))
+		return &context;
+	TEEC_CloseSession(&session);
+	return of;
+}
+int main(void)
+{
+	pthread_t other;
+	void *found;
+	if (TEEC_InitializeContext(NULL, &context) || pthread_create(&other, NULL, calls, NULL) || calls(NULL))
+		return 1;
+	if (pthread_join(other, &found))
+		return 1;
+	return found != NULL;
+}
+"""
+
+
+def test_the_calls_of_a_clients_threads_are_told_apart(images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """Of two sessions that are opened at the same time each has its own part of the core, and the other's apart."""
+    makefile = own_codes.APPLICATION["host/Makefile"].replace("-lteec", "-lteec -pthread")
+    ta, client = own_codes.application(tmp_path / "app", host__main_dot_c=_CALLS, host__Makefile=makefile)
+    found = application(ta, client, None, images)
+    ready = prepare(Wanted(Path(found.name), lives=2, application=found), images, emulator, note)
+    manifest, trace = ready.code.manifest, ready.counted.trace
+    opened, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_OpenSession"])
+    assert len(opened) == 2 * 2
+    assert opened[3].begin < opened[2].end
+    case = next(one for one in ready.cases if one.operation == "TEEC_OpenSession")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = machine_of(images, "ta", ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    each = [explainer.parts(one) for one in opened[2:]]
+    for call, parts in zip(opened[2:], each, strict=True):
+        assert sum(parts.values()) == call.instructions
+        assert parts["other tasks"] > 100_000
+        # Loading and checking a TA takes the core so much, whoever waits for it.
+        assert parts["core"] > 1_000_000
+        # Whose call the TA ran for nobody knows then.
+        assert call.ta_stack is None
+    invoked, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_InvokeCommand.7"])
+    assert len(invoked) == 2 * 2

@@ -43,7 +43,7 @@ from worldwise.plan.case import Case
 from worldwise.report.explaining.annotated_source import annotated_sections
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted, pack
-from worldwise.run.code.project import open_project, prepare_project
+from worldwise.run.code.repository.project import open_project, prepare_project
 from worldwise.targets.all_targets import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.

@@ -31,7 +31,7 @@ from worldwise.lab import lab as lab_module
 from worldwise.lab.cache import survey
 from worldwise.lab.debian import mirror_check, relock
 from worldwise.lab.debian import mirrors as mirrors_module
-from worldwise.lab.debian.lock import Lock, dump_lock, pool_path
+from worldwise.lab.debian.lock import Lock, dump_lock, parse_lock, pool_path
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE
 from worldwise.lab.debian.second_sources import SOURCES_VARIABLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
@@ -480,7 +480,7 @@ def test_words_of_versions() -> None:
             | {"size": 1, "sha256": digest(version.encode())}
             for name, version in zip(names, versions, strict=True)
         ]
-        return Lock.model_validate({"format": 1, "suite": "s", "lab": packages, "target": [], "sources": []})
+        return parse_lock(json.dumps({"format": 1, "suite": "s", "lab": packages, "target": [], "sources": []}))
 
     old = lock("14.2.0-19", "6.12.48-1", "1:1.3.dfsg+really1.3.1-1+b1")
     assert lock_differences.changes(old, old) == []

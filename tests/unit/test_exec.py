@@ -170,6 +170,7 @@ def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 def test_what_it_does_not_need_is_not_loaded(tmp_path: Path) -> None:
     """A wrapper is started for each test of a suite: what takes long to load would be most of its time."""
     needless = [
+        "pydantic",
         "rich",
         "asyncio",
         "http.client",

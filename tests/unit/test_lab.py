@@ -11,7 +11,9 @@ import shutil
 import stat
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -30,6 +32,7 @@ from worldwise.lab.debian.lock import (
     differences,
     dump_lock,
     load_lock,
+    parse_lock,
     pool_path,
     wanted_package,
 )
@@ -106,9 +109,9 @@ def test_roots_have_digests_and_folders_of_their_own(tmp_path: Path, monkeypatch
 def test_a_lock_reads_back_and_its_digest_is_its_content() -> None:
     one = lock(package("b"), package("a"))
     text = dump_lock(one)
-    again = Lock.model_validate_json(text)
+    again = parse_lock(text)
     assert dump_lock(again) == text
-    spread = Lock.model_validate_json(json.dumps(json.loads(text), indent=4))
+    spread = parse_lock(json.dumps(json.loads(text), indent=4))
     assert spread.digest(1) == again.digest(1)
     assert again.digest(2) != again.digest(1)
     assert lock(package("a"), package("b", b"y")).digest(1) != again.digest(1)
@@ -577,3 +580,29 @@ def test_a_download_of_one_machine_is_anothers(tmp_path: Path, mirror: Mirror, m
     assert other.path(item.file).read_bytes() == b"content"
     assert other.path(item.file).stat().st_mode & 0o777 == 0o644
     assert not list((tmp_path / "other" / "sha256").glob("partial-*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda it: it.pop("suite"), "suite: is missing"),
+        (lambda it: it.update(Suite="x"), "Suite: there is no such key"),
+        (lambda it: it.update(format=True), "format: is no whole number"),
+        (lambda it: it.update(lab={}), "lab: is no list"),
+        (lambda it: it["lab"].append("x"), "lab.1: is no object"),
+        (lambda it: it["lab"][0].update(size="1"), "lab.0.size: is no whole number"),
+        (lambda it: it["lab"][0].update(size=0), "lab.0.size: 0 is not above 0"),
+        (lambda it: it["lab"][0].update(file="../a"), "lab.0.file: '../a' does not have the form"),
+        (lambda it: it["sources"][0]["files"][0].update(sha256="A"), "sources.0.files.0.sha256: 'A' does not have"),
+    ],
+)
+def test_what_is_wrong_in_a_lock_is_said_with_its_key(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    document = json.loads(dump_lock(lock(package("a"))))
+    change(document)
+    path = tmp_path / "lock.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(WorldwiseError, match="not a valid lock") as caught:
+        load_lock(path)
+    assert caught.value.details.startswith(said)

@@ -3,6 +3,7 @@
 
 import hashlib
 import io
+import json
 import os
 import re
 import signal
@@ -212,12 +213,12 @@ def serve(folder: Path, content: bytes, name: str = "a") -> Wanted:
 
 
 FETCH = """
-import sys
+import json, sys
 from pathlib import Path
 from worldwise.lab.debian.lock import Package, wanted_package
 from worldwise.lab.debian.store import Store
 store, package, purpose = sys.argv[1:]
-Store(Path(store), "trixie").ensure([wanted_package(Package.model_validate_json(package))], purpose)
+Store(Path(store), "trixie").ensure([wanted_package(Package(**json.loads(package)))], purpose)
 """
 
 
@@ -228,7 +229,7 @@ def test_two_roots_that_want_the_same_file_download_it_once(tmp_path: Path, monk
     store = tmp_path / "store"
     (store / "sha256").mkdir(parents=True)
     assert isinstance(item.file, Package)
-    words = item.file.model_dump_json()
+    words = json.dumps(vars(item.file))
     with FileLock(store / "lock"):
         processes = [python(FETCH, store, words, purpose) for purpose in ("the lab", "the root render")]
         for process in processes:

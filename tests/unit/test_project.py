@@ -14,11 +14,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
-from worldwise.libraries.own_code import CodeManifest, inputs_digest
+from worldwise.libraries.own_code import CodeManifest, case_names, inputs_digest
 from worldwise.plan.user_code.project import Project, json_schema, load_project
-from worldwise.run.code import project as making
-from worldwise.run.code.limits import verdicts
-from worldwise.run.code.measurable_files import look, text_of
+from worldwise.run.code.repository import project as making
+from worldwise.run.code.repository.benchmarks import Benchmark
+from worldwise.run.code.repository.limits import verdicts
+from worldwise.run.code.repository.measurable_files import look, text_of
 
 __all__ = ["call"]
 
@@ -58,6 +59,16 @@ def test_the_example_is_a_good_file() -> None:
         ("format = 1", "", "the key 'format' is missing. Required: format, measure."),
         ("regions", "region", "worldwise.toml:5: measure.bench.region: there is no such key."),
         ("regions", "region", "did you mean 'regions'?"),
+        (
+            'regions = ["crc32"]',
+            'benchmark = ["*"]',
+            "did you mean 'benchmarks'?",
+        ),
+        (
+            "instructions = 10",
+            'instructions = 10\n[measure.other]\nprogram = "b"\nbenchmarks = ["*"]\nthread = "f"',
+            "worldwise.toml:8: measure.other: benchmarks and thread exclude each other: the harness says",
+        ),
         (
             "instructions = 10",
             'instructions = "10"',
@@ -130,7 +141,7 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
     found = []
     for number, (name, measure) in enumerate(opened.project.measure.items()):
         regions = {
-            region: SimpleNamespace(address=8 * at, command=None, thread=None)
+            region: SimpleNamespace(address=8 * at, command=None, thread=None, thread_name="")
             for at, region in enumerate(measure.limit)
         }
         passes = [
@@ -141,7 +152,7 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
         manifest = SimpleNamespace(
             kind="program", regions=regions, addresses=[one.address for one in regions.values()], number=number
         )
-        code = SimpleNamespace(manifest=manifest, folder=Path())
+        code = SimpleNamespace(manifest=manifest, folder=Path(), name=name)
         ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=SimpleNamespace(passes=passes)))
         found.append(making.Made(name, measure, cast(Any, ready), ""))
     return found
@@ -225,7 +236,9 @@ def test_init_tells_programs_from_firmware(tmp_path: Path, monkeypatch: pytest.M
     for name in (*answers, "lib.so.1", "x.o"):
         (tmp_path / name).write_bytes(b"\x7fELF")
     (tmp_path / "link").symlink_to(tmp_path / "tool")
-    monkeypatch.setattr("worldwise.run.code.measurable_files.ask", lambda _content, *_questions, what: answers[what])
+    monkeypatch.setattr(
+        "worldwise.run.code.repository.measurable_files.ask", lambda _content, *_questions, what: answers[what]
+    )
     found, _ = look(tmp_path)
     assert {one.name: list(one.lines)[:2] for one in found} == {
         "app": ['firmware = "app.elf"', 'machine = "olimex-stm32-h405"'],
@@ -233,6 +246,110 @@ def test_init_tells_programs_from_firmware(tmp_path: Path, monkeypatch: pytest.M
     }
     project = parse(Project, text_of(found, []), "worldwise.toml")
     assert set(project.measure) == {"app", "tool"}
+
+
+def test_init_knows_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a crate whose benchmarks are built they are a measure; of others it says how they are built."""
+    built = "target/aarch64-unknown-linux-gnu/release/deps/sum-0123456789abcdef"
+    (tmp_path / built).parent.mkdir(parents=True)
+    (tmp_path / built).write_bytes(b"\x7fELF _ZN9criterion7bencher7Bencher4iter")
+    (tmp_path / "benches").mkdir()
+    for name in ("Cargo.toml", "benches/sum.rs", "benches/hash.rs"):
+        (tmp_path / name).write_text("")
+    answer: tuple[list[object], list[object]] = (["ET_DYN", "EM_AARCH64", 64, "/lib/ld", [], []], [])
+    monkeypatch.setattr("worldwise.run.code.repository.measurable_files.ask", lambda *_, **__: answer)
+    found, outside = look(tmp_path)
+    assert [(one.name, one.lines) for one in found] == [("sum", [f'program = "{built}"', 'benchmarks = ["*"]'])]
+    assert found[0].why == "Benchmarks of criterion: each becomes a case, by one iteration."
+    said = " ".join(outside)
+    assert "benches: hash: `cargo bench --no-run --target aarch64-unknown-linux-gnu` builds them" in said
+    text = text_of(found, outside)
+    assert parse(Project, text, "worldwise.toml").measure["sum"].benchmarks == ["*"]
+    limited = text.replace("# [measure.sum.limit", "[measure.sum.limit").replace("# instructions", "instructions")
+    assert list(parse(Project, limited, "worldwise.toml").measure["sum"].limit) == ["NAME OF A BENCHMARK"]
+
+
+# --- benchmarks ---
+
+BENCHES = """\
+format = 1
+[measure.sum]
+program = "sum"
+benchmarks = ["crc *"]
+[measure.sum.limit."crc 1 KiB"]
+instructions = 10
+"""
+
+
+def opened_with(text: str) -> making.Opened:
+    return making.Opened(Path("here"), parse(Project, text, "worldwise.toml"), text)
+
+
+def counted(*names: str, first_only: bool = False) -> SimpleNamespace:
+    """What counting a harness's benchmarks gives, each with a region of two calls; the second does more."""
+    found = []
+    for name in names:
+        manifest = SimpleNamespace(
+            kind="program",
+            regions={"iter": SimpleNamespace(address=0, command=None, thread=None, thread_name="")},
+            addresses=[0],
+        )
+        passes = [SimpleNamespace(id=n, begin=n, instructions=10 * n, call=1, how="returned", stack=0) for n in (1, 2)]
+        code = SimpleNamespace(manifest=manifest, folder=Path(), name=case_names([f"sum {name}"])[0])
+        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=SimpleNamespace(passes=passes)))
+        found.append(Benchmark(name, cast(Any, ready)))
+    harness = SimpleNamespace(name="criterion", more="the closure", first_only=first_only)
+    return SimpleNamespace(harness=harness, found=found, refused={})
+
+
+def prepared(opened: making.Opened) -> list[making.Made]:
+    return making.prepare_project(opened, cast(Any, None), cast(Any, None), lambda _: None)
+
+
+def test_each_benchmark_of_a_measure_is_a_case_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is named by the harness's name, and its line in the file is said."""
+    opened = opened_with(BENCHES)
+    monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 KiB", "crc 2 KiB"))
+    monkeypatch.setattr(making, "_within", lambda *_: Path("/"))
+    made = prepared(opened)
+    assert [(one.shown, one.ready.code.name) for one in made] == [
+        ("sum/crc 1 KiB", "sum-crc-1-kib"),
+        ("sum/crc 2 KiB", "sum-crc-2-kib"),
+    ]
+    (over,) = verdicts(opened, made)
+    assert (over.case, over.found, over.kept, over.where) == (
+        "own/sum-crc-1-kib/iter",
+        "20 instructions",
+        False,
+        "here/worldwise.toml:6",
+    )
+    # Of a harness that does more with each call, the first is the one that is meant.
+    monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 KiB", first_only=True))
+    (kept,) = verdicts(opened, prepared(opened))
+    assert (kept.found, kept.kept) == ("10 instructions", True)
+
+
+def test_a_benchmark_that_is_missing_or_refused_is_an_error_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a limit is kept by what nobody measured."""
+    opened = opened_with(BENCHES)
+    monkeypatch.setattr(making, "_within", lambda *_: Path("/"))
+    monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 kib"))
+    with pytest.raises(WorldwiseError) as caught:
+        prepared(opened)
+    assert caught.value.message == (
+        "here/worldwise.toml:5: measure.sum.limit.crc 1 KiB: no such benchmark was measured. There are crc 1 kib."
+    )
+    assert "did you mean 'crc 1 kib'?" in caught.value.hint
+    half = counted("crc 1 KiB")
+    half.refused["crc 3"] = WorldwiseError("it sleeps")
+    monkeypatch.setattr(making, "count_benchmarks", lambda *_: half)
+    with pytest.raises(WorldwiseError, match=r"^here/worldwise.toml:2: measure.sum: crc 3: it sleeps"):
+        prepared(opened)
+    # A benchmark and a measure, or two benchmarks of two measures, with one name.
+    twice = opened_with(f'{BENCHES}[measure.sum-crc]\nprogram = "sum"\nbenchmarks = ["1*"]\n')
+    monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 KiB"))
+    with pytest.raises(WorldwiseError, match=r":7: measure.sum-crc: .* are both called own/sum-crc-1-kib in cases"):
+        prepared(twice)
 
 
 # --- what a program was given ---

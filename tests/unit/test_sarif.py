@@ -19,7 +19,7 @@ from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.report.formats.sarif import BASELINE, LIMIT, Finding, Mark, to_sarif
-from worldwise.run.code.limits import Verdict
+from worldwise.run.code.repository.limits import Verdict
 from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]

@@ -56,6 +56,45 @@ def test_an_outer_pass_has_the_rows_of_the_inner_one(tmp_path: Path) -> None:
     assert trace.find(110, 131) is None
 
 
+def overlapping(of: tuple[int, ...] = (2, 3)) -> TraceBuilder:
+    """Two threads in calls: 20 instructions in the first one's call alone, 8 in both, 4 in the other's alone."""
+    trace = TraceBuilder()
+    client = trace.context(CLIENT)
+    region = trace.region(client)
+    call = trace.frame(region, "call", client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    for number, times in ((2, 5), (4, 2), (3, 1)):
+        trace.run(number, call, client, place(CLIENT, "invoke"), 4, times=times)
+    trace.add("shared", id=4, of=list(of))
+    trace.close(2, call, 100, parent=1, instructions=28, end=128)
+    trace.close(3, call, 120, parent=1, instructions=12, end=132)
+    trace.close(1, region, 100, instructions=32, end=132)
+    trace.end()
+    return trace
+
+
+def test_what_two_threads_share_is_in_both_and_once_around_them(tmp_path: Path) -> None:
+    """If this fails, a call of a thread lacks what was executed in it, or what is around both has that twice."""
+    trace = read(overlapping(), tmp_path)
+    found = {
+        one.id: sum(row.times * trace.blocks[row.block].instructions for row in trace.rows(one)) for one in trace.passes
+    }
+    assert found == {1: 32, 2: 28, 3: 12}
+    assert [sorted(trace.with_inner(one)) for one in trace.passes] == [[2, 4], [3, 4], [1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ((2, 2), "the blocks of pass 3 have 4 instructions, the plugin counted 12"),
+        ((2, 7), "7 is shared, but not between passes"),
+        ((2,), "not a record of a trace"),
+    ],
+)
+def test_what_is_shared_with_nobody_is_refused(tmp_path: Path, of: tuple[int, ...], said: str) -> None:
+    with pytest.raises(WorldwiseError, match=said):
+        read(overlapping(of), tmp_path)
+
+
 def spoil(change: Callable[[TraceBuilder], object]) -> TraceBuilder:
     """The small trace, changed."""
     trace = small()

@@ -5,13 +5,14 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.toml_model import first_problem
+
+# What makes models takes long to load, and who parses a text alone needs none.
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 # Values in a JSON file: lists, objects and what is in them. No manifest has more.
 MOST_VALUES = 300_000
@@ -23,11 +24,15 @@ MOST_DIGITS = 400
 _JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD]")
 
-_M = TypeVar("_M", bound=BaseModel)
+_M = TypeVar("_M", bound="BaseModel")
 
 
 def load_json(model: type[_M], path: Path, most_bytes: int) -> _M:
     """The object in a JSON file of at most so many bytes. Raises WorldwiseError naming the file and what is wrong."""
+    from pydantic import ValidationError
+
+    from worldwise.base.toml.toml_model import first_problem
+
     try:
         content = files.read_bytes(path, most_bytes, path.parent)
         require_shallow(content)

@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 from worldwise.explain.explanation import Explanation
@@ -61,10 +62,12 @@ def with_images(rules: Rules, images: Sequence[str]) -> Rules:
 
 
 def part_of(stack: tuple[StackFrame, ...]) -> str:
-    """Which of PARTS the last function of a stack is, of a call of a TA."""
+    """Which of PARTS the last function of a stack is, of a call of a TA; TASKS for what another thread does."""
     leaf = stack[-1]
     if any(frame.function == _SUPPLICANT for frame in stack):
         return SUPPLICANT
+    if leaf.layer == TASKS:
+        return TASKS
     if leaf.world == "monitor":
         return MONITOR
     if leaf.world == "secure":
@@ -90,6 +93,8 @@ class OwnExplainer(Explainer):
     """Reads one trace of own code, which runs as a child of what starts it."""
 
     _kept: tuple[int, Stacks] | None = None
+    # What other threads execute in a call is a layer of its own, always: it is if several are in calls at a time.
+    _by_threads = False
 
     def _resolve_contexts(self) -> None:
         # What waits for the program is the region's own task.
@@ -145,7 +150,7 @@ class OwnExplainer(Explainer):
         return PeakStack(size, list(zip(way[::-1], own[len(own) - len(way) :], strict=True)))
 
     def parts(self, of: Pass) -> Counter[str]:
-        """The instructions of a call of a TA, by PARTS."""
+        """The instructions of a call of a TA, by PARTS, and of other threads, TASKS."""
         found: Counter[str] = Counter()
         for stack, count in self._once(of).items():
             found[part_of(stack)] += count
@@ -155,7 +160,7 @@ class OwnExplainer(Explainer):
         """The instructions of Linux and of tee-supplicant in a call of a TA for what OP-TEE asked, by REQUESTS."""
         found: Counter[str] = Counter()
         for stack, count in self._once(of).items():
-            if kind := request_of(stack):
+            if part_of(stack) != TASKS and (kind := request_of(stack)):
                 found[kind] += count
         return found
 
@@ -175,6 +180,26 @@ class OwnExplainer(Explainer):
         if key not in self._shown:
             self._shown[key] = (*stack[:-1], replace(stack[-1], layer=TASKS))
         return self._shown[key]
+
+    @cached_property
+    def _are_told(self) -> bool:
+        return self._by_threads or bool(self.trace.shared)
+
+    def _task(self, frame: Frame) -> StackFrame:
+        found = super()._task(frame)
+        # Threads of one program have one name, and must not be taken for each other.
+        told = self._are_told and self._is_own(frame)
+        return replace(found, function=f"[task: {self.program}, {frame.target:#x}]") if told else found
+
+    def _is_own(self, frame: Frame) -> bool:
+        return any(
+            context.task == frame.target and not context.el and self._contexts[number].process == self.program
+            for number, context in self.trace.contexts.items()
+        )
+
+    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        shown = super()._within(of, stack)
+        return self._of_others(of, stack, shown) if self._are_told else shown
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each
@@ -198,21 +223,9 @@ class OwnExplainer(Explainer):
 
 
 class ThreadExplainer(OwnExplainer):
-    """Reads one trace of a program of whose threads one is meant: what the others execute is a layer of its own."""
+    """Reads one trace of a program of whose threads one is meant."""
 
-    def _task(self, frame: Frame) -> StackFrame:
-        found = super()._task(frame)
-        # Threads of one program have one name, and must not be taken for each other.
-        return replace(found, function=f"[task: {self.program}, {frame.target:#x}]") if self._is_own(frame) else found
-
-    def _is_own(self, frame: Frame) -> bool:
-        return any(
-            context.task == frame.target and not context.el and self._contexts[number].process == self.program
-            for number, context in self.trace.contexts.items()
-        )
-
-    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
-        return self._of_others(of, stack, super()._within(of, stack))
+    _by_threads = True
 
 
 class Armv7Explainer(OwnExplainer):

@@ -125,7 +125,7 @@ class Explainer:
             )
             for number, rows in self.trace.own.items()
         }
-        return with_inner(self.trace.passes, own)
+        return with_inner(self.trace, own)
 
     def sample(self, measure: str, place: str, index: int | None = None) -> Sample:
         """The sample to explain: the one with this index, else the one with the (lower) median count of the statistics.

@@ -8,6 +8,7 @@ nobody. Whatever such a lab measures says so. `--locked` allows none of this.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,7 +151,7 @@ def _replaced(wish: "Wish", lock: Lock, digests: set[str], mirror: str) -> Lock:
             with relock.offer(wish.narrowed(source=suite), mirror) as apt:
                 source = relock.newest_source(apt, source.name, wish.sources[source.name], suite)
         sources.append(source)
-    new = relock.ordered(lock.model_copy(update={"lab": lab, "target": target, "sources": sources}))
+    new = relock.ordered(replace(lock, lab=lab, target=target, sources=sources))
     if still := [item for item in new.wanted() if item.file.sha256 in digests]:
         raise WorldwiseError(f"{still[0].label} is the newest version there is, and {mirror} has lost its file")
     return new

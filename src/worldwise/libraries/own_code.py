@@ -7,8 +7,7 @@ what starts it (`find`, `count`), and `code.json`, which says what it is and whe
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,22 +20,22 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.json_model import require_shallow
 from worldwise.base.toml.toml_model import first_problem
 from worldwise.lab.image import check_files
+from worldwise.libraries.user_code.kinds import ARCHIVE as ARCHIVE
+from worldwise.libraries.user_code.kinds import ARMV7 as ARMV7
+from worldwise.libraries.user_code.kinds import ARMV8 as ARMV8
+from worldwise.libraries.user_code.kinds import COUNT as COUNT
+from worldwise.libraries.user_code.kinds import FIND as FIND
+from worldwise.libraries.user_code.kinds import FIRMWARE as FIRMWARE
+from worldwise.libraries.user_code.kinds import FIRMWARE_ELF as FIRMWARE_ELF
+from worldwise.libraries.user_code.kinds import INPUTS as INPUTS
+from worldwise.libraries.user_code.kinds import PROGRAM as PROGRAM
+from worldwise.libraries.user_code.kinds import TA as TA
+from worldwise.libraries.user_code.kinds import case_name as case_name
+from worldwise.libraries.user_code.kinds import case_names as case_names
 
 MANIFEST = "code.json"
-ARCHIVE = "files.cpio"
-FIND, COUNT = "find", "count"
-# What it is given besides its libraries: a line for each file, with its SHA-256.
-INPUTS = "inputs"
-# The kinds of own code.
-PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
-# The architectures of programs.
-ARMV8, ARMV7 = "armv8", "armv7"
-# The file of firmware in its folder.
-FIRMWARE_ELF = "firmware.elf"
 _MOST_MANIFEST = 4 * 2**20
 _MOST_FILE = 512 * 2**20
-# Characters of a case's name.
-_MOST_NAME = 63
 _FORMAT = 1
 
 # No function is there: the addresses that stand for marks, by their number, begin here.
@@ -60,6 +59,7 @@ class Region(_Part):
         command: the command of the TA's calls that are meant; None for all calls.
         calls: how many calls there were, in all lives of the program.
         thread: where the function is that the thread began with whose calls are meant; None for those of all threads.
+        thread_name: the name that was given to the thread whose calls are meant; empty for those of all threads.
     """
 
     function: str
@@ -68,6 +68,7 @@ class Region(_Part):
     command: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     calls: Annotated[int, Field(ge=1)] = 1
     thread: _Address | None = None
+    thread_name: Annotated[str, Field(max_length=15)] = ""
 
 
 class Mapped(_Part):
@@ -186,24 +187,6 @@ def inputs_digest(manifest: CodeManifest, listed: Mapping[str, str]) -> str:
     else:
         given = [*manifest.command, str(manifest.lives), listed.get(INPUTS, "")]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()
-
-
-def case_name(name: str) -> str:
-    """The name of a case for a file's name: small letters, digits and dashes."""
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:_MOST_NAME] or "program"
-
-
-def case_names(names: Iterable[str]) -> list[str]:
-    """The names of cases for these names, each another one: two names can differ by signs alone, or far behind."""
-    found: list[str] = []
-    for called in map(case_name, names):
-        number, name = 1, called
-        while name in found:
-            number += 1
-            end = f"-{number}"
-            name = called[: _MOST_NAME - len(end)] + end
-        found.append(name)
-    return found
 
 
 _brought: dict[str, Code] = {}

@@ -81,6 +81,7 @@ class Machine:
         beside: the host program that runs beside it; only then does the machine have a network card.
         least_skip: more instructions than the two clock readings around the stop can take themselves.
         brought: those of `files` that a machine sees only once a case begins: no part of its saved state.
+        boot_files: those of `files` that QEMU loads to boot alone: what they become is in the saved state.
         patience: seconds for which its programs may record nothing, if more than other machines get.
         host_files: names of the files that `beside` writes into the case's directory.
         stack: the file of the user's own stack that it is made with; empty if it is the lab's.
@@ -100,6 +101,7 @@ class Machine:
     beside: Beside | None = None
     least_skip: int = LEAST_SKIP
     brought: tuple[str, ...] = ()
+    boot_files: tuple[str, ...] = ()
     patience: float = 0
     host_files: tuple[str, ...] = ()
     stack: str = ""

@@ -4,12 +4,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from worldwise.base.counter_units import Unit
 from worldwise.machine.machine import Machine
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 # Where a case begins: on a machine restored from its saved state, or on a machine started for it.
 StartFrom = Literal["snapshot", "boot"]
@@ -36,7 +37,7 @@ class Description:
 
     unit: Unit
     words: str
-    facts: Mapping[str, JsonValue] = field(default_factory=dict)
+    facts: "Mapping[str, JsonValue]" = field(default_factory=dict)
 
 
 class Measurer(Protocol):

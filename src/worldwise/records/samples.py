@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
+from worldwise.plan.spec import OWN
 from worldwise.records.models import Clock, Overhead, Sample
 from worldwise.records.subject import Subject
 
@@ -83,6 +84,8 @@ class _Samples:
         self._calls = case.calls
         self._spans = case.spans
         self._warmup = case.warmup
+        # Calls of several threads, in the order of their begins.
+        self._threads = case.target == OWN
         self._counted = subject.owed.counted
         self._summed = (*subject.owed.counted, *subject.owed.summed)
         self._found: dict[tuple[str, str], list[Sample]] = {
@@ -101,8 +104,11 @@ class _Samples:
                 self._check_turn(number, record, len(series))
                 self._check_spans(number, record)
                 self._check_count(number, record)
-                if series and record.begin < series[-1].end:
-                    self._subject.fail(number, f"{record.measure} {record.index}: begins before its predecessor ends.")
+                if series and record.begin < (series[-1].begin if self._threads else series[-1].end):
+                    word = "begins" if self._threads else "ends"
+                    self._subject.fail(
+                        number, f"{record.measure} {record.index}: begins before its predecessor {word}."
+                    )
                 series.append(record)
         return self._found
 

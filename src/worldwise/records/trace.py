@@ -37,6 +37,7 @@ from worldwise.records.trace_records import (
     Frame,
     Pass,
     Row,
+    Shared,
     Taken,
     TraceEnd,
     TraceStart,
@@ -60,7 +61,20 @@ class TraceTooLargeError(WorldwiseError):
 
 
 Record = (
-    TraceStart | Context | Frame | Block | Counts | Cycles | Skipped | Units | Taken | Event | Witness | Pass | TraceEnd
+    TraceStart
+    | Context
+    | Frame
+    | Block
+    | Counts
+    | Cycles
+    | Skipped
+    | Units
+    | Taken
+    | Event
+    | Witness
+    | Pass
+    | Shared
+    | TraceEnd
 )
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
@@ -79,7 +93,8 @@ class Trace:
     """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass.
 
     Of passes that were sampled `skipped` has how often a block on a frame was left out of the cycles, and `units`, by
-    core, what stands for it. `taken` has, by pass, how often the branch at a block's end was taken.
+    core, what stands for it. `taken` has, by pass, how often the branch at a block's end was taken. `shared` has, by
+    pass, the ids under which that is counted which it shares with calls of other threads.
     """
 
     start: TraceStart
@@ -94,6 +109,7 @@ class Trace:
     skipped: Mapping[int, Mapping[tuple[int, int], int]] = field(default_factory=dict, repr=False)
     units: Mapping[str, Mapping[int, UnitSums]] = field(default_factory=dict, repr=False)
     taken: Mapping[int, Mapping[int, int]] = field(default_factory=dict, repr=False)
+    shared: Mapping[int, Sequence[int]] = field(default_factory=dict, repr=False)
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
@@ -120,12 +136,17 @@ class Trace:
             yield from self.own.get(one, ())
 
     def with_inner(self, of: Pass) -> Iterator[int]:
-        """The ids of a pass and of those inside it."""
+        """The ids of a pass and of those inside it, and those of what these share with others, once."""
         todo = [of.id]
+        told: set[int] = set()
         while todo:
             one = todo.pop()
             yield one
             todo += self._inside.get(one, ())
+            for each in self.shared.get(one, ()):
+                if each not in told:
+                    told.add(each)
+                    yield each
 
     # Each table is made once and has at most as many entries as there are passes: a trace may have a million.
 
@@ -217,6 +238,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     taken: defaultdict[int, Counter[int]] = defaultdict(Counter)
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
+    shared: defaultdict[int, list[int]] = defaultdict(list)
     for number, record in enumerate(_records(file, path), 1):
         if end or (start is None) != isinstance(record, TraceStart):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
@@ -248,6 +270,9 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 witnesses.append(record)
             case Pass():
                 passes.append(record)
+            case Shared():
+                for one in record.of:
+                    shared[one].append(record.id)
             case TraceEnd():
                 end = record
     if start is None or end is None:
@@ -273,6 +298,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
         dict(skipped),
         dict(units),
         dict(taken),
+        dict(shared),
     )
     _check(trace, path)
     return trace
@@ -326,8 +352,12 @@ def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
         settled.update(way)
 
 
-def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]:
-    """Each pass's own number plus those of all passes inside it, by the pass's id; `own` has the own numbers."""
+def with_inner(trace: Trace, own: Mapping[int, int]) -> dict[int, int]:
+    """Each pass's own number plus those of all passes inside it, by the pass's id; `own` has the own numbers.
+
+    What passes share is in each of them, and once in what is around both.
+    """
+    passes = trace.passes
     counted = {one.id: own.get(one.id, 0) for one in passes}
     # From the innermost out: each pass is added to the one around it once all passes inside it are added.
     inside = dict.fromkeys(counted, 0)
@@ -344,7 +374,21 @@ def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]
             inside[parent] -= 1
             if not inside[parent]:
                 ready.append(parent)
+    for one, ids in _shared_inside(trace).items():
+        counted[one] += sum(own.get(each, 0) for each in ids)
     return counted
+
+
+def _shared_inside(trace: Trace) -> Mapping[int, set[int]]:
+    """The ids of what each pass shares, with those of all passes inside it."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    parents = {one.id: one.parent for one in trace.passes}
+    for one, ids in trace.shared.items():
+        around = one
+        while around in parents:
+            found[around].update(ids)
+            around = parents[around]
+    return found
 
 
 def _check(trace: Trace, path: Path) -> None:
@@ -382,16 +426,20 @@ def _check_masked(trace: Trace, path: Path) -> None:
 
 def _check_counts(trace: Trace, path: Path) -> None:
     counted: dict[int, int] = {}
-    for one in trace.passes:
+    every = {one.id for one in trace.passes}
+    shares = {each for ids in trace.shared.values() for each in ids}
+    if wrong := sorted(shares & every | trace.shared.keys() - every):
+        raise WorldwiseError(f"{path}: {wrong[0]} is shared, but not between passes")
+    for number in (*every, *shares):
         total = 0
-        for row in trace.own.get(one.id, ()):
+        for row in trace.own.get(number, ()):
             if row.frame not in trace.frames:
-                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, and it does not exist")
+                raise WorldwiseError(f"{path}: pass {number} names frame {row.frame}, and it does not exist")
             if row.block not in trace.blocks:
-                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, and it does not exist")
+                raise WorldwiseError(f"{path}: pass {number} names block {row.block}, and it does not exist")
             total += row.times * trace.blocks[row.block].instructions
-        counted[one.id] = total
-    counted = with_inner(trace.passes, counted)
+        counted[number] = total
+    counted = with_inner(trace, counted)
     for one in trace.passes:
         if counted[one.id] != one.instructions:
             raise WorldwiseError(

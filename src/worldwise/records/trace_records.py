@@ -183,6 +183,7 @@ class Pass(RecordModel):
         call: of a call of a function, 1 + the function's number; 0 for marks.
         how: how that call ended: it returned, the program ended in it, it was left as longjmp does, or the region
             around it ended.
+        thread: the name that the thread had been given which began that call; empty if it had none.
         recursions: how often the function called itself within it, which is no pass.
         given, result: the registers x0 to x3 at its entry, and x0 at its return.
         stack: of a microcontroller and of own code, how many bytes deep the stack pointer got below where it was at the
@@ -213,6 +214,7 @@ class Pass(RecordModel):
     events_dropped: Count
     call: Count = 0
     how: Literal["", "returned", "exit", "left", "ended"] = ""
+    thread: Annotated[str, Field(max_length=15)] = ""
     recursions: Count = 0
     given: Annotated[list[Count], Field(default_factory=list, max_length=8)]
     result: Count = 0
@@ -228,6 +230,15 @@ class Pass(RecordModel):
     ta_heap: Count = 0
     masked: Count | None = None
     stretches: Annotated[list[Stretch], Field(default_factory=list, max_length=16)]
+
+
+class Shared(RecordModel):
+    """What was executed while several threads were in calls: counted under an id of its own, it is of all these passes,
+    the innermost of each thread, and of those around them."""
+
+    type: Literal["shared"]
+    id: Count
+    of: Annotated[list[Count], Field(min_length=2, max_length=64)]
 
 
 class TraceEnd(RecordModel):

@@ -9,6 +9,8 @@ from worldwise.libraries.cores import PLAIN_MACHINES
 from worldwise.machine.machine import DETERMINISM, DETERMINISTIC_MACHINE, LEAST_SKIP
 from worldwise.targets.guest import guest_trees, kernel
 
+# What QEMU loads to boot the machine, and no more once its state is saved.
+BOOT_FILES = ("Image", "initramfs.cpio")
 # The source that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"
 _ARMMP = "linux-image-armmp"

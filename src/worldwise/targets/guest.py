@@ -5,7 +5,7 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe
-from worldwise.libraries.stacks import stack
+from worldwise.libraries.stacks import in_use
 
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
 # What the machine loads of a kernel, each after those that it needs.
@@ -15,7 +15,7 @@ NET_MODULES = ("net/core/failover", "drivers/net/net_failover", "drivers/net/vir
 
 def kernel() -> Recipe:
     """Debian's arm64 cloud kernel and its TEE modules; a stack may have another kernel."""
-    used = stack.current()
+    used = in_use.current()
     if used and used.kernel:
         return _own_kernel("linux-own", used.kernel, ("Image", "tee.ko", "optee.ko"), TEE_MODULES)
     return Recipe(
@@ -29,7 +29,7 @@ def kernel() -> Recipe:
 def kernel_net() -> Recipe:
     """The kernel's modules for an emulated network card."""
     outputs = ("failover.ko", "net_failover.ko", "virtio_net.ko")
-    used = stack.current()
+    used = in_use.current()
     if used and used.kernel:
         return _own_kernel("linux-net-own", used.kernel, outputs, NET_MODULES)
     return Recipe(

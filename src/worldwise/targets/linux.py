@@ -20,7 +20,7 @@ from worldwise.machine.machine import READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
-from worldwise.targets.architecture import ARCHITECTURES, Architecture
+from worldwise.targets.architecture import ARCHITECTURES, BOOT_FILES, Architecture
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.inputs import boot_words, settings
@@ -129,6 +129,7 @@ class PlainTarget:
             footprint=program.sizes(_FOOTPRINT) if _FOOTPRINT in program.files else None,
             least_skip=self.architecture.least_skip,
             brought=("program",),
+            boot_files=BOOT_FILES,
         )
 
     def speaking(self, machine: Machine, images: ImageStore) -> Machine:

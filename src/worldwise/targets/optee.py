@@ -102,6 +102,7 @@ class OpteeMachineTarget:
             patience=wanted.patience,
             host_files=wanted.host_files,
             stack=str(own_stack.origin) if own_stack else "",
+            boot_files=(_KERNEL, _INITRAMFS),
         )
 
     def program(self, case: Case) -> Sequence[str]:

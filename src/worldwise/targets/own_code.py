@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
-from worldwise.libraries import own_code
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
+from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
-from worldwise.targets.architecture import ARCHITECTURES, QUIET, Architecture
+from worldwise.targets.architecture import ARCHITECTURES, BOOT_FILES, QUIET, Architecture
 from worldwise.targets.guest import guest_trees
 
 # What is imported within functions takes long to load, and a program of Linux or firmware that is run alone needs none.
@@ -287,6 +286,7 @@ def program_machine(
         preload=(),
         least_skip=architecture.least_skip,
         brought=(PROGRAM, *own),
+        boot_files=BOOT_FILES,
     )
 
 
@@ -296,6 +296,8 @@ class OwnTarget:
 
     def machine(self, case: "Case", images: ImageStore) -> Machine:
         """The machine of the code that is registered by the case's name. Raises WorldwiseError if none is."""
+        from worldwise.libraries import own_code
+
         code = own_code.find(case.implementation)
         if code.manifest.kind == FIRMWARE:
             return firmware_machine(code.folder, code.name, code.manifest.command[1])

@@ -22,7 +22,7 @@ from worldwise.cli.cache import age_seconds
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output
 from worldwise.lab.build_root import MARKER
-from worldwise.lab.debian.lock import Lock
+from worldwise.lab.debian.lock import parse_lock
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.oci import Layer, write_image
 from worldwise.lab.roots import RECIPE
@@ -118,7 +118,7 @@ def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
         raise WorldwiseError(f"{wheel}: has not the name of a wheel of worldwise, as pip needs it", _WHEEL)
     try:
         revision = _file_of(wheel, "revision").decode().strip()
-        lock = Lock.model_validate_json(_file_of(wheel, "lab/lock.json"))
+        lock = parse_lock(_file_of(wheel, "lab/lock.json"))
     except ValueError as error:
         raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
     if lock.digest(RECIPE) != lab.digest:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,10 @@ def proposal(root: Root) -> Proposal:
     suites = {one.suite for one in new.snapshots}
     times = [*new.snapshots, *(one for one in old.snapshots if one.suite not in suites)]
     named = {source.suite for source in (*new.sources, *staying)} | {new.suite}
-    new = new.model_copy(
-        update={
-            "sources": [*new.sources, *staying],
-            "snapshots": [one for one in times if one.suite in named],
-        }
+    new = replace(
+        new,
+        sources=[*new.sources, *staying],
+        snapshots=[one for one in times if one.suite in named],
     )
     return Proposal(old, relock.ordered(new), text, tuple(staying))
 

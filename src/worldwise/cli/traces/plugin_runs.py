@@ -220,7 +220,7 @@ def _own_kind(case: Case) -> type[OwnExplainer]:
     manifest = own_code.find(case.implementation).manifest
     if manifest.kind == own_code.FIRMWARE:
         return FirmwareExplainer
-    if any(region.thread is not None for region in manifest.regions.values()):
+    if any(region.thread is not None or region.thread_name for region in manifest.regions.values()):
         return ThreadExplainer
     return Armv7Explainer if manifest.architecture == own_code.ARMV7 else OwnExplainer
 

@@ -14,8 +14,8 @@ from worldwise.plan.spec import OWN
 from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
-from worldwise.run.code.limits import Verdict
-from worldwise.run.code.project import open_project
+from worldwise.run.code.repository.limits import Verdict
+from worldwise.run.code.repository.project import open_project
 from worldwise.run.folder.rundir import Run
 
 
@@ -83,6 +83,10 @@ class Marks:
             # `compare` needs no such file.
             return None
         if measure not in opened.project.measure:
+            # A benchmark's name begins with its measure's.
+            of = (name for name, one in opened.project.measure.items() if one.benchmarks)
+            measure = max((name for name in of if measure.startswith(f"{name}-")), key=len, default="")
+        if not measure:
             return None
         return self.of_file(opened.path, int(opened.where("measure", measure).rpartition(":")[2]))
 

@@ -21,7 +21,7 @@ from worldwise.cli.user_code.kinds import Typed
 from worldwise.cli.user_code.memory import memory_section, short, ta_words
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, OwnExplainer
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, PLUGIN, REQUESTS, TASKS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -245,9 +245,14 @@ def _shown(code: Code, region: str) -> str:
 
 
 def _executed(ready: Ready, region: Region) -> int:
-    """The instructions of all calls of a region."""
-    calls, _ = calls_of(ready.counted.trace, ready.code.manifest.addresses, region)
-    return sum(one.instructions for one in calls)
+    """The instructions of all calls of a region; what those of several threads have in common counts once."""
+    trace = ready.counted.trace
+    calls, _ = calls_of(trace, ready.code.manifest.addresses, region)
+    if not trace.shared:
+        return sum(one.instructions for one in calls)
+    inside = {number for one in calls for number in trace.with_inner(one)}
+    rows = (row for number in inside for row in trace.own.get(number, ()))
+    return sum(row.times * trace.blocks[row.block].instructions for row in rows)
 
 
 def _third(code: Code, name: str, dearest: Case) -> str:
@@ -321,7 +326,7 @@ def _where(explanation: Explanation, region: str, counts: Sequence[int]) -> list
 def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[Section]:
     """Of the median call of each region, the part of each side of the border, and what OP-TEE asked Linux for."""
     manifest = ready.code.manifest
-    rows = []
+    split: dict[str, Mapping[str, int]] = {}
     asked, between = {}, []
     for region in regions:
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
@@ -329,10 +334,11 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
         middle = warm[(len(warm) - 1) // 2]
         if middle.instructions != _median([one.instructions for one in warm]):
             between.append(region)
-        found = explainer.parts(middle)
+        split[region] = explainer.parts(middle)
         if requests := explainer.requests(middle):
             asked[region] = requests
-        rows.append([region, *(f"{found[part]:,}" for part in PARTS)])
+    parts = [*PARTS, *([TASKS] if any(TASKS in found for found in split.values()) else [])]
+    rows = [[region, *(f"{found.get(part, 0):,}" for part in parts)] for region, found in split.items()]
     notes = [
         "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
         "supplicant: the process, and Linux on its behalf."
@@ -340,7 +346,7 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
     if between:
         notes.append(f"{', '.join(between)}: {_LOWER}.")
     sections = [
-        Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
+        Section("Where the median call of each went, in instructions", Table(["region", *parts], rows, 1), notes)
     ]
     if asked:
         kinds = [kind for kind in REQUESTS if any(one[kind] for one in asked.values())]

@@ -26,7 +26,7 @@ def init(folder: Path, force: bool) -> int:
     """
     from worldwise.plan.suite_list import PROJECT_FILE
     from worldwise.plan.user_code.project import Project
-    from worldwise.run.code.measurable_files import look, text_of
+    from worldwise.run.code.repository.measurable_files import look, text_of
 
     path = folder / PROJECT_FILE
     if not folder.is_dir():

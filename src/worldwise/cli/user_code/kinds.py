@@ -237,7 +237,9 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "Catch2) or the firmware's (ztest), by its name; '*' for all.",
             ),
             click.option(
-                "--thread", metavar="FUNCTION", help="The calls of one thread alone: the one that begins with FUNCTION."
+                "--thread",
+                metavar="FUNCTION",
+                help="The calls of one thread alone: the one that begins with FUNCTION, or was given it as its name.",
             ),
             click.option(
                 "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"

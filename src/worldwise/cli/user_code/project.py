@@ -21,9 +21,9 @@ from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
 from worldwise.report.formats.terminal import print_prose, print_section
-from worldwise.run.code.limits import Verdict, verdicts
-from worldwise.run.code.project import Made, Opened, open_project, prepare_project
 from worldwise.run.code.region_counts import counts_of
+from worldwise.run.code.repository.limits import Verdict, verdicts
+from worldwise.run.code.repository.project import Made, Opened, open_project, prepare_project
 from worldwise.run.folder.rundir import Run
 
 _MOST_REGIONS, _MOST_FUNCTIONS, _MOST_OVER = 20, 3, 10
@@ -102,7 +102,9 @@ def _regions(made: Sequence[Made]) -> Section:
     for one in made:
         code = one.ready.code
         for region, of in code.manifest.regions.items():
-            rows.append([f"{one.name}/{region}", *cells_of(counts_of(code, one.ready.counted.trace, of))])
+            cells = cells_of(counts_of(code, one.ready.counted.trace, of))
+            name = one.shown if one.benchmark else f"{one.name}/{region}"
+            rows.append([name, *([*cells[:2], "-", "-"] if one.first_only else cells)])
     left = len(rows) - _MOST_REGIONS
     notes = [f"({left} more regions in the report: worldwise report --all)"] if left > 0 else []
     table = Table(["measure/region", *COUNTS], rows[:_MOST_REGIONS], 1)
@@ -129,7 +131,7 @@ def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mappin
 
 def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
     """The limits in predicted time: a region's whole interval must be below."""
-    wanted = [(one, region, limit) for one in made for region, limit in one.measure.limit.items() if limit.time]
+    wanted = [(one, *limit) for one in made for limit in one.limits if limit[2].time]
     if not wanted:
         return []
     from worldwise.cli.traces.plugin_runs import Session
@@ -141,10 +143,10 @@ def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
 
     session, errors = Session(load_rules(), fresh=False), load_errors()
     found = []
-    for one, region, limit in wanted:
+    for one, key, region, limit in wanted:
         case = next(case for case in one.ready.cases if case.operation == region)
         budget = limit.budget
-        where = opened.where("measure", one.name, "limit", region, "time")
+        where = opened.where("measure", one.name, "limit", key, "time")
         try:
             tables = known.tables([limit.core or ""])
             known.check(case, tables)
@@ -174,10 +176,10 @@ def _compared(
     """The run beside the baseline, each region with the change that the file allows. Raises WorldwiseError."""
     allowed: dict[str, tuple[Fraction, str]] = {}
     for one in made:
-        for region, limit in one.measure.limit.items():
+        for key, region, limit in one.limits:
             if limit.allowed:
-                where = opened.where("measure", one.name, "limit", region, "change")
-                allowed[f"own/{one.name}/{region}"] = (limit.allowed, f"{limit.change} ({where})")
+                where = opened.where("measure", one.name, "limit", key, "change")
+                allowed[f"own/{one.ready.code.name}/{region}"] = (limit.allowed, f"{limit.change} ({where})")
     none = gate.parse_limit("0%")
     named = baseline.load(baselines.compared, baselines.folder)
     options = gate.Options(limit=none, limit_text="0%")

@@ -7,14 +7,13 @@ archive of snapshots. That is no part of what a root is made of, so it is no par
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from worldwise.base import paths
+from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 
 LOCK_FORMAT = 1
@@ -26,24 +25,27 @@ NATIVE = "amd64"
 ARCHIVE = "debian"
 
 
-class Strict(BaseModel):
-    """A model that has no more than it says, and never changes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class File(Strict):
+@dataclass(frozen=True, kw_only=True)
+class File:
     """A file of the archive: its name, size in bytes and SHA-256 (64 hexadecimal digits).
 
     `sha1` is what the archive of snapshots calls it (40 digits), empty if it is not known. It verifies nothing.
     """
 
-    file: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+~_%:-]*$")
-    size: int = Field(gt=0)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    sha1: str = Field(default="", pattern=r"^([0-9a-f]{40})?$")
+    file: str
+    size: int
+    sha256: str
+    sha1: str = ""
+
+    def __post_init__(self) -> None:
+        _require("file", r"[A-Za-z0-9][A-Za-z0-9.+~_%:-]*", self.file)
+        _require("sha256", "[0-9a-f]{64}", self.sha256)
+        _require("sha1", "([0-9a-f]{40})?", self.sha1)
+        if self.size <= 0:
+            raise ValueError(f"size: {self.size} is not above 0")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Package(File):
     """A binary package. `source` is the source package, whose name makes the pool path; `follows` is the
     metapackage that led here, empty for most."""
@@ -65,7 +67,8 @@ class Package(File):
         return f"{self.name}:{self.architecture}" if self.foreign else self.name
 
 
-class Source(Strict):
+@dataclass(frozen=True, kw_only=True)
+class Source:
     """A source package and its files. `package` is the archive's name for it where another version has the name;
     `suite` is the one that it was locked from."""
 
@@ -76,16 +79,22 @@ class Source(Strict):
     suite: str = ""
 
 
-class Snapshot(Strict):
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
     """A suite of an archive and a time, as 20261121T211544Z, at which the archive of snapshots has all that was locked
     from the suite."""
 
-    archive: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    archive: str
     suite: str
-    time: str = Field(pattern=r"^[0-9]{8}T[0-9]{6}Z$")
+    time: str
+
+    def __post_init__(self) -> None:
+        _require("archive", "[a-z][a-z0-9-]*", self.archive)
+        _require("time", "[0-9]{8}T[0-9]{6}Z", self.time)
 
 
-class Lock(Strict):
+@dataclass(frozen=True, kw_only=True)
+class Lock:
     """Everything a root is made of, exactly; for the main one, the lab, the measured machines too."""
 
     format: int
@@ -93,20 +102,19 @@ class Lock(Strict):
     lab: list[Package]
     target: list[Package]
     sources: list[Source]
-    snapshots: list[Snapshot] = Field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
 
     def digest(self, recipe: int) -> str:
         """SHA-256 (hexadecimal) over what the root is made of, whatever the file's layout, and the recipe.
 
         What says where files are found is left out: `sha1`, a source's `suite`, `snapshots`.
         """
-        without: Any = {
-            "snapshots": True,
-            "lab": {"__all__": {"sha1"}},
-            "target": {"__all__": {"sha1"}},
-            "sources": {"__all__": {"suite": True, "files": {"__all__": {"sha1"}}}},
-        }
-        content = {"recipe": recipe, "lock": self.model_dump(exclude=without)}
+        packages = {name: [_without(one, "sha1") for one in getattr(self, name)] for name in ("lab", "target")}
+        sources = [
+            _without(one, "suite") | {"files": [_without(file, "sha1") for file in one.files]} for one in self.sources
+        ]
+        lock = {"format": self.format, "suite": self.suite, **packages, "sources": sources}
+        content = {"recipe": recipe, "lock": lock}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def time(self, suite: str) -> str:
@@ -164,26 +172,82 @@ def wanted_source(source: Source, time: str = "") -> list[Wanted]:
     return [Wanted(label, pool_path(package, file.file), file, time) for file in source.files]
 
 
+def _without(item: File | Source, left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in vars(item).items() if name != left_out}
+
+
 def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
     """Read a lock. Raises WorldwiseError naming the file and the key if it is missing or wrong."""
     way_out = "take the file from git again, or make it with `worldwise lab relock` and the root's name"
     try:
-        lock = Lock.model_validate_json(path.read_bytes())
+        lock = parse_lock(path.read_bytes())
     except FileNotFoundError:
         raise WorldwiseError(f"{path}: there is no lock", way_out) from None
-    except ValidationError as error:
-        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
-        raise WorldwiseError(f"{path}: not a valid lock", way_out, "\n".join(lines)) from None
+    except (ValueError, RecursionError) as error:
+        raise WorldwiseError(f"{path}: not a valid lock", way_out, str(error)) from None
     if lock.format != LOCK_FORMAT:
         raise WorldwiseError(f"{path}: format {lock.format}, this worldwise reads format {LOCK_FORMAT}", way_out)
     return lock
 
 
+def parse_lock(text: bytes | str) -> Lock:
+    """The lock that a JSON text describes. Raises ValueError, which names the key that is missing, unknown or wrong."""
+    lock: Lock = _made(Lock, json.loads(text), "")
+    return lock
+
+
+# What the values of each kind are: a type, or a list of another kind. By hand, since every command begins with a lock,
+# and a library for this takes ten times as long to load.
+_LISTS: Mapping[type, Mapping[str, type]] = {
+    Lock: {"lab": Package, "target": Package, "sources": Source, "snapshots": Snapshot},
+    Source: {"files": File},
+}
+_NUMBERS = ("format", "size")
+
+
+def _made(kind: type, value: Any, where: str) -> Any:
+    """A value of a JSON document as an object of a kind; `where` it stands there."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{where or 'the file'}: is no object")
+    lists = _LISTS.get(kind, {})
+    place = f"{where}." if where else ""
+    known = {one.name: one for one in fields(kind)}
+    for key in value:
+        if key not in known:
+            raise ValueError(f"{place}{files.quoted(key)}: there is no such key")
+    found: dict[str, Any] = {}
+    for name, one in known.items():
+        if name not in value:
+            if one.default is MISSING and one.default_factory is MISSING:
+                raise ValueError(f"{place}{name}: is missing")
+            continue
+        given = value[name]
+        wanted = list if name in lists else int if name in _NUMBERS else str
+        if type(given) is not wanted:
+            raise ValueError(f"{place}{name}: is no {_WORDS[wanted]}")
+        found[name] = given
+        if name in lists:
+            found[name] = [_made(lists[name], item, f"{place}{name}.{at}") for at, item in enumerate(value[name])]
+    try:
+        return kind(**found)
+    except ValueError as error:
+        raise ValueError(f"{place}{error}") from None
+
+
+_WORDS = {list: "list", int: "whole number", str: "text"}
+
+
+def _require(name: str, pattern: str, value: str) -> None:
+    if not re.fullmatch(pattern, value):
+        raise ValueError(f"{name}: '{files.quoted(value)}' does not have the form {pattern}")
+
+
 def dump_lock(lock: Lock) -> str:
     """The lock as text: sorted, one line per package or source file, so that a change reads well."""
 
-    def line(item: BaseModel) -> str:
-        return json.dumps(item.model_dump(exclude_defaults=True), sort_keys=True)
+    def line(item: File | Snapshot) -> str:
+        changed = {one.name: getattr(item, one.name) for one in fields(item) if getattr(item, one.name) != one.default}
+        return json.dumps(changed, sort_keys=True)
 
     def array(lines: Iterable[str], indent: str = "") -> str:
         text = ",\n".join(indent + line for line in lines)

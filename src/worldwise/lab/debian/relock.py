@@ -10,10 +10,11 @@ import re
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -26,8 +27,8 @@ from worldwise.lab.debian.lock import (
     Package,
     Snapshot,
     Source,
-    Strict,
     dump_lock,
+    parse_lock,
     pool_path,
 )
 from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, OTHER_MIRROR, apt_options, call_apt, mirrors, no_mirror
@@ -36,6 +37,12 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # After this time the archive of snapshots has taken in a suite's Release, and the pool still has all that it names: a
 # file stays there for a day at least after another has taken its place.
 _TAKEN_IN = datetime.timedelta(hours=12)
+
+
+class Strict(BaseModel):
+    """A model that has no more than it says, and never changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class _Suites(Strict):
@@ -331,7 +338,7 @@ def resolve(wish: Wish) -> Lock:
 
 def ordered(lock: Lock) -> Lock:
     """The lock as it will be read: through the text once."""
-    return Lock.model_validate_json(dump_lock(lock))
+    return parse_lock(dump_lock(lock))
 
 
 def with_sha1(lock: Lock, known: Mapping[str, str], path: Callable[[File], Path]) -> Lock:
@@ -350,10 +357,10 @@ def with_sha1(lock: Lock, known: Mapping[str, str], path: Callable[[File], Path]
             return hashlib.file_digest(content, lambda: hashlib.sha1(usedforsecurity=False)).hexdigest()
 
     def packages(items: list[Package]) -> list[Package]:
-        return [item.model_copy(update={"sha1": sha1(item)}) for item in items]
+        return [replace(item, sha1=sha1(item)) for item in items]
 
     def files(source: Source) -> list[File]:
-        return [file.model_copy(update={"sha1": sha1(file)}) for file in source.files]
+        return [replace(file, sha1=sha1(file)) for file in source.files]
 
-    sources = [source.model_copy(update={"files": files(source)}) for source in lock.sources]
-    return lock.model_copy(update={"lab": packages(lock.lab), "target": packages(lock.target), "sources": sources})
+    sources = [replace(source, files=files(source)) for source in lock.sources]
+    return replace(lock, lab=packages(lock.lab), target=packages(lock.target), sources=sources)

@@ -5,8 +5,7 @@ A run keeps the stack's file and all that it names as a folder of the cache, by 
 the images of the machine with OP-TEE are made with it (targets/optee_images.py); what it does not name stays the lab's.
 """
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,8 @@ from worldwise.base import files
 from worldwise.base.disk import listing_digest
 from worldwise.base.toml import toml_model
 from worldwise.libraries.stacks import provenance, refused_settings
+from worldwise.libraries.stacks.in_use import current as current
+from worldwise.libraries.stacks.in_use import used as used
 
 # Its name among what a run has of the user's own, and its file in the copy.
 STACK = "stack"
@@ -142,24 +143,6 @@ class BroughtStack:
             return False
         # Since that version, the functions as they were before it have such names.
         return b"__GP11_" not in header
-
-
-_used: list[BroughtStack | None] = []
-
-
-def current() -> BroughtStack | None:
-    """The stack in use; None for the lab's own."""
-    return _used[-1] if _used else None
-
-
-@contextlib.contextmanager
-def used(brought: BroughtStack | None) -> Iterator[None]:
-    """Make images with this stack, or with the lab's own for None, for as long as this lasts."""
-    _used.append(brought)
-    try:
-        yield
-    finally:
-        _used.pop()
 
 
 def parse(text: str, file: Path) -> Stack:

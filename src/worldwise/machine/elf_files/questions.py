@@ -9,7 +9,6 @@ only the first question about a file costs a process.
 """
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
@@ -18,12 +17,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import elftools
-from pydantic import ConfigDict, Field, TypeAdapter
 
 import worldwise
 from worldwise.base import files, paths
@@ -42,57 +39,34 @@ _HINT = "build it anew; if it came from others, `readelf --all FILE` says what i
 # Without the user's environment and current folder; what it needs is where this process has it from.
 _BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
 
-_Number = Annotated[int, Field(ge=0, lt=2**66)]
-_Text = Annotated[str, Field(max_length=2**16)]
-_Texts = Annotated[list[_Text], Field(max_length=1000)]
-_Rule = tuple[_Number, int, list[tuple[_Number, int]]]
+_NUMBERS, _TEXT, _TEXTS = range(2**66), 2**16, 1000
 
 
-@dataclass
-class ReadElf:
-    """What is kept of an ELF file: functions as (name, start, size, index of the source), executable sections as
-    (address, file offset, size), executable segments as (file offset, address, size)."""
+def _checked(question: str, answer: Any) -> Any:
+    """An answer that has the form of those to its question. Raises ValueError for another.
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    Two are looked at by hand: what `exec` asks of each program. What has all forms takes long to load.
+    """
+    if question == "symbol_address" and (answer is None or _is_number(answer)):
+        return answer
+    if question == "program" and isinstance(answer, list) and len(answer) == 6:
+        kind, processor, entry, loader, needs, folders = answer
+        texts = all(
+            isinstance(one, list) and len(one) <= _TEXTS and all(map(_is_text, one)) for one in (needs, folders)
+        )
+        if texts and _is_number(entry) and all(map(_is_text, (kind, processor, loader))):
+            return tuple(answer)
+    from worldwise.machine.elf_files.answers import form
 
-    build_id: _Text
-    functions: list[tuple[_Text, _Number, _Number, _Number]]
-    sources: list[_Text]
-    code: list[tuple[_Number, _Number, _Number]]
-    segments: list[tuple[_Number, _Number, _Number]]
-
-
-# The answers' forms, by the question.
-_FORMS: dict[str, Any] = {
-    "segments": list[tuple[_Number, _Number, _Number, _Number, _Number]],
-    "machine": _Text,
-    "program": tuple[_Text, _Text, _Number, _Text, _Texts, _Texts],
-    "named_functions": list[tuple[_Text, _Number, _Number]],
-    "interpreted": bool,
-    "loaded_bytes": _Number,
-    "marks": list[tuple[_Number, bool, _Text]],
-    "returns_of": tuple[list[_Number], bool],
-    "memory": tuple[_Number, _Number, _Number, _Number],
-    "ta_memory": tuple[_Number, _Number, _Number, _Number, _Number],
-    "symbol_address": _Number | None,
-    "function_code": tuple[_Number, Annotated[str, Field(pattern="^[0-9a-f]*$")]] | None,
-    "places": list[tuple[_Number, _Number, _Text]],
-    "build_id": _Text,
-    "debugged": bool,
-    "address_name": _Text,
-    "variable": tuple[_Number, _Number, dict[_Text, tuple[_Number, _Number]]] | None,
-    "inlined_into": list[tuple[_Text, _Text]],
-    "ztest_benchmarks": list[tuple[_Text, _Text, _Text, _Number]],
-    "frames": list[tuple[_Number, _Number, list[tuple[_Number, _Rule | None]] | _Text]],
-    "table": ReadElf,
-}
+    return form(question).validate_python(answer)
 
 
-# Making all of them takes longer than most answers.
-@functools.cache
-def _form(question: str) -> TypeAdapter[Any]:
-    """What an answer to a question must be."""
-    return TypeAdapter(_FORMS[question])
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value in _NUMBERS
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _TEXT
 
 
 def content_of(elf: Path | bytes, what: str) -> bytes:
@@ -150,7 +124,7 @@ def _address(digests: Sequence[str], question: Sequence[str | int]) -> str:
 def _kept(path: Path, question: Sequence[str | int]) -> tuple[Any] | None:
     # A file that is not whole is made anew, whatever is wrong with it.
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = _form(str(question[0])).validate_python(json.loads(files.read_bytes(path, _MOST_ANSWER, path.parent)))
+        found = _checked(str(question[0]), json.loads(files.read_bytes(path, _MOST_ANSWER, path.parent)))
         mark_used(path)
         return (found,)
     return None
@@ -209,7 +183,7 @@ def answered(questions: Sequence[tuple[str | int, ...]], said: bytes) -> list[An
         if answer[0] is not True:
             raise ValueError(str(answer[1]))
         try:
-            found.append(_form(str(question[0])).validate_python(answer[1]))
+            found.append(_checked(str(question[0]), answer[1]))
         except ValueError:
             raise ValueError(strange) from None
     return found

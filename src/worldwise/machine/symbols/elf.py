@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from worldwise.machine.elf_files.questions import ReadElf, ask
+from worldwise.machine.elf_files.answers import ReadElf
+from worldwise.machine.elf_files.questions import ask
 
 PAGE = 4096
 

@@ -122,6 +122,7 @@ class Measure(StrictModel):
     libraries: Annotated[_Names, Field(default_factory=list)]
     net: Literal["loopback"] | None = None
     regions: Annotated[_Names, Field(default_factory=list)]
+    benchmarks: Annotated[_Names, Field(default_factory=list)]
     thread: _Text | None = None
     repeat: Annotated[int, Field(ge=2, le=100)] | None = None
     flash: _Size | None = None
@@ -156,6 +157,8 @@ class Measure(StrictModel):
         for name, kinds in _ONLY.items():
             if getattr(self, name) not in (None, [], "") and of not in kinds:
                 raise _wrong(f"{name} is for {' and '.join(kinds)}, and this is a {of}")
+        if self.benchmarks and (also := [name for name in ("regions", "arguments", "thread") if getattr(self, name)]):
+            raise _wrong(f"benchmarks and {also[0]} exclude each other: the harness says what is called, and how")
         if self.firmware and not self.machine:
             raise _wrong("firmware needs the machine that it starts on, such as machine = 'mps2-an386'")
         if self.firmware and any(one.time for one in self.limit.values()):
@@ -188,6 +191,7 @@ _ONLY = {
     "packages": ("program", "ta"),
     "libraries": ("program", "ta"),
     "net": ("program", "ta"),
+    "benchmarks": ("program",),
     "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),

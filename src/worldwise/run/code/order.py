@@ -18,7 +18,7 @@ from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.own_code import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
+from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
 from worldwise.machine.elf_files.questions import ask
 from worldwise.targets import own_armv7
 from worldwise.targets import own_code as machines

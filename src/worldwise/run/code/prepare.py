@@ -17,6 +17,7 @@ from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.suite_file.tables import MAX_SAMPLES
+from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import bias_of, images_in
 from worldwise.run.code.function_names import (
     Function,
@@ -40,6 +41,8 @@ MAIN, ENTRY = "main", "entry"
 CALLS, INVOKE = "TEEC_*", "TEEC_InvokeCommand"
 _MOST_REGIONS = 500
 _MOST_CLOSE = 6
+# Linux cuts the names of threads there.
+_MOST_THREAD_NAME = 15
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def prepare(
         )
         every = functions_of(_rows(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
-        thread = _thread(wanted, every, architecture)
+        thread = None if _is_name(wanted, every) else _thread(wanted, every, architecture)
         marks = _marks(wanted, own, mapped)
         chosen = _regions(wanted, content, mapped, every, demangle, [mark.name for mark in marks], of_ta)
         marks += of_ta.marks
@@ -170,6 +173,13 @@ def _regions(
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
 
 
+def _is_name(wanted: Wanted, every: Sequence[Function]) -> bool:
+    """Whether the thread that was asked for can only be one by its name: no function has it."""
+    return bool(wanted.thread and (wanted.regions or wanted.application)) and not any(
+        is_asked(one, [wanted.thread]) for one in every
+    )
+
+
 def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int | None:
     """Where the function is that the thread begins with; None if those of all threads were asked for."""
     if not wanted.thread:
@@ -183,7 +193,8 @@ def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int
     raise WorldwiseError(
         f"--thread '{files.quoted(wanted.thread)}': "
         + (f"{len(found)} functions have such names: {names}." if found else "nobody has such a function."),
-        "name the function that pthread_create is given, or main for the first thread"
+        "name the function that pthread_create is given, or main for the first thread; of a thread by the name that "
+        "it gives itself the regions are named too: --region"
         + (f"; {near}" if (near := nearest_words(wanted.thread, every)) and not found else ""),
     )
 
@@ -318,6 +329,13 @@ class _NoneEnteredError(Exception):
         entered = [one for one in every if one.address in executed]
         near = next(filter(None, (nearest_words(pattern, entered) for pattern in wanted.regions)), "")
         thread = f" in the thread of {wanted.thread}" if wanted.thread else ""
+        if _is_name(wanted, every):
+            named = sorted({one.thread for one in counted.trace.passes if one.thread})
+            listed = ", ".join(map(files.quoted, named[:_MOST_CLOSE]))
+            there = (
+                f"threads with such calls are called {listed}" if named else "no thread with such calls was given one"
+            )
+            thread = f" in a thread of the name {wanted.thread}, and nobody has such a function ({there})"
         return WorldwiseError(
             f"no region was entered{' twice' if self._once else ''}: {wanted.program.name} did not call "
             f"{', '.join(names[:_MOST_CLOSE])}{more}{thread}.{inlined}",
@@ -340,10 +358,12 @@ def _entered(
     if wanted.application:
         notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
-    for name, region in _by_command(chosen, counted, addresses, thread):
+    of_name = wanted.thread if thread is None else ""
+    for name, region in _by_command(chosen, counted, addresses, thread, of_name):
         calls, others = calls_of(counted.trace, addresses, region)
-        if thread is not None:
-            every, more = calls_of(counted.trace, addresses, region.model_copy(update={"thread": None}))
+        if wanted.thread:
+            of_all = region.model_copy(update={"thread": None, "thread_name": ""})
+            every, more = calls_of(counted.trace, addresses, of_all)
             if left := len(every) + more - len(calls) - others:
                 notes.append(f"{name}: {left:,} calls are of other threads than that of {wanted.thread}: left out")
         if not calls:
@@ -355,6 +375,11 @@ def _entered(
             )
         if calls[0].how == "exit" and wanted.regions:
             notes.append(f"{name} never returned: it is counted until the program ended")
+        if beside := _beside(calls):
+            notes.append(
+                f"{name}: in {beside:,} of {len(calls):,} calls another thread was in it too; what that one executed "
+                "meanwhile is the layer other tasks"
+            )
         if inner := sum(call.recursions for call in calls):
             notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
         if len(calls) == 1:
@@ -398,11 +423,17 @@ def _failed(counted: Counted, wanted: Wanted) -> list[str]:
 
 
 def _by_command(
-    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], thread: int | None
+    chosen: Mapping[str, Function], counted: Counted, addresses: Sequence[int], thread: int | None, thread_name: str
 ) -> Iterator[tuple[str, Region]]:
     """The regions; one that invokes commands of a TA is a region for each command."""
     for name, one in chosen.items():
-        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address, thread=thread)
+        region = Region(
+            function=one.name[:1000],
+            image=f"/{one.image}",
+            address=one.address,
+            thread=thread,
+            thread_name=thread_name[:_MOST_THREAD_NAME],
+        )
         if one.name != INVOKE:
             yield name, region
             continue
@@ -410,6 +441,17 @@ def _by_command(
         commands = sorted({call.given[1] & 0xFFFFFFFF for call in calls})
         for command in commands or (None,):
             yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
+
+
+def _beside(calls: Sequence[Pass]) -> int:
+    """How many of the calls, in the order of their begins, are at the same time as others of them: other threads'."""
+    found: set[int] = set()
+    longest = calls[0]
+    for one in calls[1:]:
+        if one.begin < longest.end:
+            found |= {longest.id, one.id}
+        longest = max(longest, one, key=lambda each: each.end)
+    return len(found)
 
 
 def _near(wanted: Wanted) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
-from worldwise.libraries.own_code import ARMV7, FIRMWARE_ELF, case_name
+from worldwise.libraries.user_code.kinds import ARMV7, FIRMWARE_ELF, case_name
 from worldwise.machine.diagnosis import CONSOLES
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, TRACE

@@ -53,6 +53,8 @@ MAPS, VDSO = "maps", "vdso"
 # Of what a program printed, in an error.
 _MOST_SHOWN, _MOST_SHOWN_LINES = 1500, 12
 _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**22, 2**16, 2**16
+# Functions of Linux that the plugin watches.
+_SWITCH, _NAME = "cpu_switch_to", "__set_task_comm"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
 
@@ -273,8 +275,10 @@ class Counter:
             return found | {"kernel": f"{own_armv7.KERNEL:#x}"}
         said = said_by(self.emulator, self.images, machine) / "kallsyms"
         lines = said.read_text(encoding="ascii").splitlines()
-        (switch,) = [line.split()[0] for line in lines if line.endswith(" cpu_switch_to")]
-        found = {"mode": "stack", "task-switch": f"0x{switch}", "entry": f"{entry:#x}"}
+        named = {word[2]: word[0] for word in map(str.split, lines) if word[2] in (_SWITCH, _NAME)}
+        found = {"mode": "stack", "task-switch": f"0x{named[_SWITCH]}", "entry": f"{entry:#x}"}
+        if _NAME in named:
+            found["task-name"] = f"0x{named[_NAME]}"
         if not is_tee(machine):
             return found | {"monitor": "no"}
         core = machine.symbols["tee"]
@@ -371,6 +375,8 @@ def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[li
     ]
     if region.thread is not None:
         every = [one for one in every if _is_below(trace, one.frame, region.thread)]
+    if region.thread_name:
+        every = [one for one in every if one.thread == region.thread_name]
     for how in ("returned", "exit"):
         if found := [one for one in every if one.how == how]:
             return sorted(found, key=lambda one: one.begin), len(every) - len(found)

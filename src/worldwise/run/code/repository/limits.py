@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run.code.project import Made, Opened
 from worldwise.run.code.region_counts import calls_of, counts_of
+from worldwise.run.code.repository.project import Made, Opened
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,20 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
     if one.measure.flash is not None:
         where = opened.where("measure", one.name, "flash")
         yield _bytes(f"own/{one.name}", "flash", one.flash or 0, one.measure.flash, where)
-    for region, limit in one.measure.limit.items():
+    for key_of, region, limit in one.limits:
         counts = counts_of(code, one.ready.counted.trace, code.manifest.regions[region])
-        case = f"own/{one.name}/{region}"
+        # Of more iterations than one nobody said a limit.
+        counts = counts[:1] if one.first_only else counts
+        case = f"own/{code.name}/{region}"
         for key, what, found, most in (
             ("instructions", "worst call", max(counts), limit.instructions),
             ("first", "first call", counts[0], limit.first),
         ):
             if most is not None:
-                where = opened.where("measure", one.name, "limit", region, key)
+                where = opened.where("measure", one.name, "limit", key_of, key)
                 yield Verdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
         if limit.stack is not None:
-            where = opened.where("measure", one.name, "limit", region, "stack")
+            where = opened.where("measure", one.name, "limit", key_of, "stack")
             deepest = stack_of(one, region)
             if deepest is None:
                 raise WorldwiseError(

@@ -7,7 +7,7 @@ must lie in the folder, without a link that leads out.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +25,12 @@ from worldwise.libraries.user_code import build_systems
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite_list import PROJECT_FILE
-from worldwise.plan.user_code.project import Measure, Project, load_project
-from worldwise.run.code.application import application
+from worldwise.plan.user_code.project import Limit, Measure, Project, load_project
+from worldwise.run.code.application import Application, application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted
 from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.code.repository.benchmarks import count_benchmarks
 from worldwise.targets import own_code as machines
 
 # Folders beside the file that worldwise itself writes: they are no sources.
@@ -48,12 +49,29 @@ class Made:
         measure: what the file says of it.
         ready: it, counted.
         words: how it came to be, for a reader of the figures.
+        benchmark: the name of the benchmark that it is, in its harness; empty for what is none.
+        first_only: later calls of a start are more iterations than one.
     """
 
     name: str
     measure: Measure
     ready: Ready
     words: str
+    benchmark: str = ""
+    first_only: bool = False
+
+    @property
+    def shown(self) -> str:
+        """How a table of the file's measures has it."""
+        return f"{self.name}/{files.quoted(self.benchmark)}" if self.benchmark else self.name
+
+    @property
+    def limits(self) -> list[tuple[str, str, Limit]]:
+        """The limits: the key that has one in the file, and its region. A benchmark's are of all its regions."""
+        if not self.benchmark:
+            return [(region, region, limit) for region, limit in self.measure.limit.items()]
+        limit = self.measure.limit.get(self.benchmark)
+        return [(self.benchmark, region, limit) for region in self.ready.code.manifest.regions if limit]
 
     @property
     def flash(self) -> int | None:
@@ -96,20 +114,53 @@ def prepare_project(
     fresh: bool = False,
 ) -> list[Made]:
     """Build and count each measure, in the file's order. Raises WorldwiseError naming file, line and measure."""
-    found = []
+    found: list[Made] = []
     for name, measure in opened.project.measure.items():
         with _named(opened, name), _brought(opened, name, measure, images) as place:
-            ready, words = _prepared(name, measure, place, images, emulator, notify, fresh)
-        regions = ready.code.manifest.regions
-        for region in measure.limit:
-            if region not in regions:
+            if measure.benchmarks:
+                made = _benchmarks(name, measure, place, images, emulator, fresh)
+            else:
+                ready, words = _prepared(name, measure, place, images, emulator, notify, fresh)
+                made = [Made(name, measure, ready, words)]
+        if measure.benchmarks:
+            _require_limited(opened, name, [one.benchmark for one in made], "benchmark", "benchmarks")
+        else:
+            _require_limited(opened, name, made[0].ready.code.manifest.regions, "region", "regions")
+        for one in made:
+            if twin := next((other for other in found if other.ready.code.name == one.ready.code.name), None):
                 raise WorldwiseError(
-                    f"{opened.where('measure', name, 'limit', region)}: measure.{name}.limit.{files.quoted(region)}: "
-                    f"no such region was measured. There are {', '.join(map(files.quoted, sorted(regions)[:12]))}.",
-                    did_you_mean(region, regions) or "name the function in regions, and see that it is called",
+                    f"{opened.where('measure', name)}: measure.{name}: {one.shown} and {twin.shown} are both called "
+                    f"own/{one.ready.code.name} in cases.",
+                    "give one of the two measures another name",
                 )
-        found.append(Made(name, measure, ready, words))
+            found.append(one)
     return found
+
+
+def _require_limited(opened: Opened, name: str, there: Collection[str], what: str, key: str) -> None:
+    """Raise WorldwiseError for a limit of what was not measured: it would always be kept."""
+    for limited in opened.project.measure[name].limit:
+        if limited not in there:
+            raise WorldwiseError(
+                f"{opened.where('measure', name, 'limit', limited)}: measure.{name}.limit.{files.quoted(limited)}: "
+                f"no such {what} was measured. There are {', '.join(map(files.quoted, sorted(there)[:12]))}.",
+                did_you_mean(limited, there) or f"name it in {key}, and see that it is called",
+            )
+
+
+def _benchmarks(
+    name: str, measure: Measure, place: Path, images: ImageStore, emulator: Emulator, fresh: bool
+) -> list[Made]:
+    """Each benchmark of a measure. Raises WorldwiseError, with its name, for one that cannot be counted."""
+    counted = count_benchmarks(_wanted(name, measure, place, None), measure.benchmarks, images, emulator, fresh, name)
+    for benchmark, error in counted.refused.items():
+        raise WorldwiseError(f"{files.quoted(benchmark)}: {error.message}", error.hint, error.details)
+    harness = counted.harness
+    words = f"benchmarks of {harness.name}, one iteration each: {harness.more}"
+    return [
+        Made(name, measure, one.ready, "" if number else words, one.name, harness.first_only)
+        for number, one in enumerate(counted.found)
+    ]
 
 
 @contextmanager
@@ -191,11 +242,20 @@ def _prepared(
     found = None
     if measure.ta and measure.client:
         found = application(at(measure.ta), at(measure.client), measure.log_level, images)
-    program = Path(found.name) if found else at(measure.program or "")
-    wanted = Wanted(
-        program,
+    wanted = _wanted(name, measure, place, found)
+    return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
+
+
+def _wanted(name: str, measure: Measure, place: Path, found: Application | None) -> Wanted:
+    """What a measure asks of a program, or of the application that was made of it."""
+
+    def at(path: str) -> Path:
+        return _within(place, path)
+
+    return Wanted(
+        Path(found.name) if found else at(measure.program or ""),
         tuple(measure.arguments),
-        regions,
+        tuple(measure.regions),
         measure.repeat or DEFAULT_LIVES,
         tuple(measure.packages),
         tuple(map(at, measure.libraries)),
@@ -206,4 +266,3 @@ def _prepared(
         found,
         measure.net is not None,
     )
-    return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""

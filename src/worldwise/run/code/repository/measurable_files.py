@@ -11,8 +11,9 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.literals import toml_line
-from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.build_systems import MAKE, build_file
+from worldwise.libraries.user_code.harness import recognised
+from worldwise.libraries.user_code.kinds import case_name
 from worldwise.machine.elf_files.questions import ask
 from worldwise.run.code.order import LINUX_AT, first_code
 
@@ -25,6 +26,9 @@ _BUILDS = {
     "Cargo.toml": "cargo build --release --target aarch64-unknown-linux-gnu",
     "west.yml": "west build -b mps2/an385",
 }
+_TRIPLE = "aarch64-unknown-linux-gnu"
+# What Cargo calls the programs of benches/NAME.rs: by a hash of what they were built of.
+_CARGO_NAME, _CARGO_FILE = re.compile("(.+)-[0-9a-f]{16}"), "release/deps/{}-"
 # And what builds in the sandbox, by `build`.
 _INSIDE = {
     "CMakeLists.txt": "cmake -S . -B out && cmake --build out",
@@ -52,7 +56,8 @@ def look(folder: Path) -> tuple[list[Found], list[str]]:
             found.append(one)
         if len(found) > _MOST_PROGRAMS:
             break
-    outside = [f"{name}: build it first, with {how}" for name, how in _BUILDS.items() if (folder / name).is_file()]
+    outside = list(_cargo_benches(folder, found))
+    outside += [f"{name}: build it first, with {how}" for name, how in _BUILDS.items() if (folder / name).is_file()]
     outside += [
         f"{name}: build = {json.dumps(how)} in a measure, whose file is then in out"
         for name, how in _INSIDE.items()
@@ -73,10 +78,11 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
         lines += ["", f"# {sentence}."]
     for one in found:
         lines += ["", f"# {one.why}", f"[measure.{one.name}]", *one.lines]
+        limited = "main" if "program" in one.lines[0] else "REGION"
+        if "benchmarks" in one.lines[1]:
+            limited = '"NAME OF A BENCHMARK"'
         lines += [
-            f"# [measure.{one.name}.limit.main]"
-            if "program" in one.lines[0]
-            else f"# [measure.{one.name}.limit.REGION]",
+            f"# [measure.{one.name}.limit.{limited}]",
             "# instructions = 1_000_000  # what the worst call may take; exit status 3 above it",
             '# change = "0%"             # what the median may grow above the baseline',
         ]
@@ -90,6 +96,20 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
             '# regions = ["crypto_sign"] # functions; without, the whole program',
         ]
     return "\n".join(lines) + "\n"
+
+
+def _cargo_benches(folder: Path, found: Sequence[Found]) -> Iterator[str]:
+    """What is said of a crate's benchmarks that are not built yet."""
+    if not (folder / "Cargo.toml").is_file() or not (folder / "benches").is_dir():
+        return
+    names = [path.stem for path in sorted((folder / "benches").glob("*.rs")) if not files.name_problem(path.name)]
+    names = [name for name in names if not any(_CARGO_FILE.format(name) in line for one in found for line in one.lines)]
+    if names:
+        line = toml_line("program", f"target/{_TRIPLE}/release/deps/{names[0]}-HASH")
+        yield (
+            f"benches: {', '.join(names[:_MOST_PROGRAMS])}: `cargo bench --no-run --target {_TRIPLE}` builds them and "
+            f'says their files; then in a measure: {line} and benchmarks = ["*"]'
+        )
 
 
 def _application(folder: Path) -> Iterator[Found]:
@@ -134,6 +154,13 @@ def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
     least = first_code(segments)
     is_linux = processor == "EM_AARCH64" or (processor == "EM_ARM" and (loader or least in LINUX_AT))
     if is_linux and kind in ("ET_EXEC", "ET_DYN"):
+        if harness := recognised(content):
+            of = _CARGO_NAME.fullmatch(path.name)
+            return Found(
+                case_name(of[1]) if of and case_name(of[1]) not in named else name,
+                [toml_line("program", relative), toml_line("benchmarks", ["*"])],
+                f"Benchmarks of {harness.name}: each becomes a case, by one iteration.",
+            )
         return Found(
             name,
             [toml_line("program", relative), '# regions = ["crypto_sign"] # functions; without, the whole program'],
