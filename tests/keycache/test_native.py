@@ -73,7 +73,7 @@ def kept(root: Lab, name: str) -> Iterator[Path]:
 def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = (), anew: bool = False) -> str:
     """What `make` prints, of keycache's own Makefile, with `folder` for all it makes; it sees `beside`, too.
 
-    What it printed when it succeeded is kept as long as the folder is: the same sources are not tested twice, but `anew`.
+    What it printed when it succeeded is kept as long as the folder is: the same sources are tested once, unless `anew`.
     """
     told = folder / f"told-{hashlib.sha256(repr((words, beside)).encode()).hexdigest()[:16]}"
     if told.exists() and not anew:
