@@ -57,6 +57,7 @@ def test_the_example_is_a_good_file() -> None:
     [
         ("format = 1", "format = 2", "worldwise.toml:1: format: 2 is not known. Allowed: 1."),
         ("format = 1", "", "the key 'format' is missing. Required: format, measure."),
+        ("regions", 'heap = "4KiB"\nregions', "heap is for ta, and this is a program"),
         ("regions", "region", "worldwise.toml:5: measure.bench.region: there is no such key."),
         ("regions", "region", "did you mean 'regions'?"),
         (
@@ -184,6 +185,25 @@ def test_a_limit_of_the_stack() -> None:
     # What was not seen is not 0.
     with pytest.raises(WorldwiseError, match="the stack of own/bench/crc32 was not seen"):
         verdicts(opened, made_of(opened, {"bench/crc32": [10, 9]}, None))
+
+
+@pytest.mark.parametrize(("taken", "kept"), [(4064, True), (4065, False), (0, True)])
+def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPatch, taken: int, kept: bool) -> None:
+    """With the head of OP-TEE's free piece; no TA has less than 1,024 bytes."""
+    text = GOOD.replace('program = "bench"', 'ta = "ta"\nclient = "host"\nheap = "4KiB"')
+    opened = making.Opened(Path("here"), parse(Project, text, "worldwise.toml"), text)
+    made = made_of(opened, {"bench/crc32": [10, 9]})
+    starts = [SimpleNamespace(parent=None, ta_stack=16, ta_heap=one) for one in (0, taken)]
+    within = SimpleNamespace(parent=1, ta_stack=16, ta_heap=9999)
+    made[0].ready.counted.trace.passes[:] = cast(Any, [*starts, within])
+    monkeypatch.setattr(making.Made, "limits", [])
+    monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 4096, 8192),))
+    found = verdicts(opened, made)[0]
+    assert (found.what, found.kept, found.where) == ("heap", kept, "here/worldwise.toml:6")
+    assert found.found == f"{max(1024, -(-(taken + 32) // 16) * 16):,} B"
+    monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 0, 0),))
+    with pytest.raises(WorldwiseError, match="nobody can say where the heap of this TA is"):
+        verdicts(opened, made)
 
 
 def test_an_error_comes_before_a_limit() -> None:

@@ -13,13 +13,12 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.prepare import Ready
 from worldwise.run.code.region_counts import calls_of
+from worldwise.run.code.ta.heap import least_data_size, up
 from worldwise.targets.own_code import TA_ELF
 
 # What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.
 _FRAMEWORK, _PARAMETERS = 2048, 80
-# The head of the heap's free piece, and the least that OP-TEE's allocator takes.
-_HEAP_HEAD, _LEAST_HEAP = 32, 1024
-_ALIGNED = 16
+_LEAST_STACK = 16
 _FIRST, _LAST = 3, 2
 # Characters of a way, so that a line of the screen holds it beside the figures.
 _MOST_WAY = 64
@@ -114,11 +113,8 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     taken = (deepest.ta_stack or 0) + _PARAMETERS
     words = [stack_words(taken, stack - _FRAMEWORK, _way(explainer.ta_peak(deepest)))]
     if heap:
-        most = max(one.ta_heap for one in starts)
-        words.append(
-            f"TA_DATA_SIZE: {max(_LEAST_HEAP, up(most + _HEAP_HEAD)):,} is the least for what was executed, and it is "
-            f"{heap_bytes:,}."
-        )
+        least = least_data_size(explainer.trace.passes)
+        words.append(f"TA_DATA_SIZE: {least:,} is the least for what was executed, and it is {heap_bytes:,}.")
     else:
         words.append("TA_DATA_SIZE: nobody can say where the heap is: the TA's symbols were stripped.")
     return words
@@ -126,7 +122,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
 
 def stack_words(taken: int, now: int, way: str) -> str:
     """The least TA_STACK_SIZE of a TA that took `taken` bytes of stack along a way, and that has `now`."""
-    least = max(_ALIGNED, up(taken - _FRAMEWORK))
+    least = max(_LEAST_STACK, up(taken - _FRAMEWORK))
     added = (
         f", of which OP-TEE adds {_FRAMEWORK:,} by itself."
         if taken > _FRAMEWORK
@@ -136,8 +132,3 @@ def stack_words(taken: int, now: int, way: str) -> str:
         f"TA_STACK_SIZE: {least:,} is the least for what was executed, and it is {now:,}. The TA took {taken:,} bytes "
         f"({way}){added}"
     )
-
-
-def up(size: int) -> int:
-    """A size that OP-TEE's allocator and stacks can have."""
-    return -(-size // _ALIGNED) * _ALIGNED

@@ -126,6 +126,7 @@ class Measure(StrictModel):
     thread: _Text | None = None
     repeat: Annotated[int, Field(ge=2, le=100)] | None = None
     flash: _Size | None = None
+    heap: _Size | None = None
     limit: Annotated[dict[str, Limit], Field(default_factory=dict)]
 
     @field_validator("folder", "program", "ta", "client", "firmware", "input")
@@ -195,6 +196,8 @@ _ONLY = {
     "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),
+    # How much heap a program or firmware takes is not looked at.
+    "heap": ("ta",),
 }
 
 

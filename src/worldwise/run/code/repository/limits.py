@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the measures of a worldwise.toml keep its limits: instructions, stack and flash, as they were counted."""
+"""Whether the measures of a worldwise.toml keep its limits: instructions, stack, flash and heap, as counted."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Verdict:
 
     Attributes:
         case: the region's case; of a measure as a whole `own/NAME`.
-        what: what is limited: "worst call", "first call", "stack", "flash", "predicted time".
+        what: what is limited: "worst call", "first call", "stack", "flash", "heap", "predicted time".
         found, limit: with their units.
         where: the file and the line that say the limit.
         kept: whether it is kept.
@@ -39,6 +39,14 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
     if one.measure.flash is not None:
         where = opened.where("measure", one.name, "flash")
         yield _bytes(f"own/{one.name}", "flash", one.flash or 0, one.measure.flash, where)
+    if one.measure.heap is not None:
+        where = opened.where("measure", one.name, "heap")
+        heap = one.heap
+        if heap is None:
+            raise WorldwiseError(
+                f"{where}: nobody can say where the heap of this TA is: its symbols were stripped.", "take it out"
+            )
+        yield _bytes(f"own/{one.name}", "heap", heap, one.measure.heap, where)
     for key_of, region, limit in one.limits:
         counts = counts_of(code, one.ready.counted.trace, code.manifest.regions[region])
         # Of more iterations than one nobody said a limit.

@@ -31,7 +31,9 @@ from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.repository.benchmarks import count_benchmarks
+from worldwise.run.code.ta.heap import least_data_size
 from worldwise.targets import own_code as machines
+from worldwise.targets.own_code import TA_ELF
 
 # Folders beside the file that worldwise itself writes: they are no sources.
 _OURS = ("runs", "baselines")
@@ -80,6 +82,12 @@ class Made:
             return None
         (size,) = ask(self.ready.code.folder / FIRMWARE_ELF, ("loaded_bytes",), what=self.name)
         return int(size)
+
+    @property
+    def heap(self) -> int | None:
+        """The least TA_DATA_SIZE in bytes, by what was executed; None where nobody knows where the heap is."""
+        ((_, _, _, heap, _),) = ask(self.ready.code.folder / TA_ELF, ("ta_memory",), what=self.name)
+        return least_data_size(self.ready.counted.trace.passes) if heap else None
 
 
 @dataclass(frozen=True)
