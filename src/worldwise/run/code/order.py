@@ -194,8 +194,7 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     if not architecture or kind not in ("ET_EXEC", "ET_DYN") or (wanted.application and architecture != ARMV8):
         of = {"EM_ARM": "32-bit Arm", "EM_X86_64": "x86-64"}.get(processor, processor)
         raise WorldwiseError(
-            f"{option} {wanted.program} is no program for AArch64{'' if wanted.application else ' or Armv7'}: {kind}, "
-            f"{of}.",
+            f"{wanted.program} is no program for AArch64{'' if wanted.application else ' or Armv7'}: {kind}, {of}.",
             "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
         )
     known = _LOADERS[architecture]
