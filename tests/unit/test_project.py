@@ -195,7 +195,7 @@ def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPa
     made = made_of(opened, {"bench/crc32": [10, 9]})
     starts = [SimpleNamespace(parent=None, ta_stack=16, ta_heap=one) for one in (0, taken)]
     within = SimpleNamespace(parent=1, ta_stack=16, ta_heap=9999)
-    made[0].ready.counted.trace.passes[:] = cast(Any, [*starts, within])
+    cast(Any, made[0].ready.counted.trace).passes = [*starts, within]
     monkeypatch.setattr(making.Made, "limits", [])
     monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 4096, 8192),))
     found = verdicts(opened, made)[0]
