@@ -198,7 +198,9 @@ def test_the_suite_of_boards_fills_the_published_table() -> None:
                 assert f"{target}/{implementation}-{level}/{figure.operation},curve={curve},size={size}" in ids
     assert mcu.published == "riot-ecc-mcu"
     # What no library for boards has is said for each operation of both boards, and measured in Linux.
-    lacking = {(one.target, one.operation) for one in mcu.unavailable if one.reason == "only openssl has secp112r1, in Linux"}
+    lacking = {
+        (one.target, one.operation) for one in mcu.unavailable if one.reason == "only openssl has secp112r1, in Linux"
+    }
     assert lacking == {
         (target, operation)
         for target in ("nucleo-f446re", "nucleo-f103rb")
