@@ -219,9 +219,9 @@ def test_operations_are_those_of_suites_and_of_the_interface() -> None:
     assert {*portable.OF_CURVE, *portable.CURVELESS, *portable.BETWEEN_STATES} == there
     header = (paths.PORTABLE / "ops_curve.h").read_text()
     for curve, facts in MEASURABLE.items():
-        own = paths.GUEST / "curves" / f"{curve}.h"
-        assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve in IN_FRAME) == (not own.exists())
-        defined = own.read_text() if facts.own_number else header
+        of_curve = paths.GUEST / "curves" / f"{curve}.h"
+        assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve in IN_FRAME) == (not of_curve.exists())
+        defined = of_curve.read_text() if facts.own_number else header
         assert re.search(rf"^#define OPS_CURVE_{curve.upper()} {curve_number(curve)}$", defined, re.MULTILINE)
     numbers = [0, *map(curve_number, MEASURABLE)]
     assert len(set(numbers)) == len(numbers)
