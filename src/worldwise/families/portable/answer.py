@@ -119,7 +119,7 @@ def _unavailable(reading: Reading) -> tuple[str, ...]:
         for each in reading.unavailable
         if each.curve and nobody_has(each.curve, each.target)
     }
-    return (f"No library for boards has {', '.join(sorted(none))}.",) if none else ()
+    return (f"No board has {', '.join(sorted(none))}.",) if none else ()
 
 
 def _linux_answer(reading: Reading) -> list[Answer]:
