@@ -692,7 +692,7 @@ class Checker:
             first += [(r"Wrong calls that could not be tried: (\d+)\.", self._check_untried)]
         return [
             *first,
-            (r"No library here has (?P<said>.+?)\.", self._check_nobody),
+            (r"No board has (?P<said>.+?)\.", self._check_nobody),
             (
                 r"The first call is expensive: (?P<row>.+?) took (?P<first>[\d,]+) (?P<unit>\w+) at first, "
                 r"(?P<times>[\d.,]+) times its median\.",

@@ -97,6 +97,7 @@ def test_every_library_works(measured: Measured, name: str) -> None:
     [
         ECDH,
         "openssl-O2/sign,curve=secp384r1,size=32B",
+        "openssl-O2/sign,curve=secp112r1,size=32B",
         "lib25519-O2/verify,curve=ed25519,size=32B",
         "libsodium-O2/sha512,size=64KiB",
         "mbedtls28-O2/verify,curve=secp256k1,size=32B,options=window-2+asm-off",

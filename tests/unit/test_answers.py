@@ -120,7 +120,7 @@ def test_a_board_tells_the_fastest_and_the_smallest_library() -> None:
     ]
     assert "|".join(cells(one)[0]) == "P-256 sign 32B|p256-cortex-m4-O2|480,000|2.667|12,900|p256-m-Os|3,440|21,625,000"
     assert "|".join(cells(other)[0]) == "P-256 sign 32B|bearssl-O2|4,346,000|60.361|16,700|p256-m-Os|3,440|22,922,500"
-    assert one.surprises[0] == "No library here has sign on secp112r1, verify on secp112r1."
+    assert one.surprises[0] == "No board has sign on secp112r1, verify on secp112r1."
 
 
 def test_an_echo_tells_round_trips() -> None:

@@ -15,7 +15,16 @@ from worldwise.base.toml.toml_model import parse
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 
-PROFILE_A = ("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "cortex-a78", "neoverse-n1")
+PROFILE_A = (
+    "cortex-a53",
+    "cortex-a55",
+    "cortex-a72",
+    "cortex-a76",
+    "cortex-a78",
+    "cortex-x1",
+    "neoverse-n1",
+    "neoverse-v1",
+)
 VALIDATED = ("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1")
 
 # Instructions, as a listing writes them.
@@ -370,6 +379,22 @@ def test_the_cortex_a78_is_no_cortex_a76(cycles: Cycles) -> None:
     assert cycles(table_of("cortex-a76"), *four) > 1
 
 
+@pytest.mark.parametrize("core", ["cortex-x1", "neoverse-v1"])
+def test_the_wide_cores_are_no_cortex_a78(core: str, cycles: Cycles) -> None:
+    """They have four units for vectors; of their four for integers three write flags."""
+    vectors = ("4ee28424", "4ee28425", "4ee28426", "4ee28427", BACK)  # add v4.2d,v1.2d,v2.2d; v5; v6; v7
+    assert cycles(table_of(core), *vectors) < cycles(table_of("cortex-a78"), *vectors)
+    flags = ("b1000422", "b1000423", "b1000424", "b1000425", BACK)  # adds x2,x1,#1; x3; x4; x5
+    assert cycles(table_of(core), *flags) > cycles(table_of("cortex-a78"), *flags)
+
+
+def test_the_neoverse_v1_has_a_larger_window_than_the_cortex_x1() -> None:
+    """And SHA-3, which the other lacks: there it is outside."""
+    windows = [int(re.findall(r"number window (\d+)", table_of(core))[0]) for core in ("cortex-x1", "neoverse-v1")]
+    assert windows == [224, 256]
+    assert ["class sha3 " in table_of(core) for core in ("cortex-x1", "neoverse-v1")] == [False, True]
+
+
 # --- accounting ---
 
 
@@ -412,7 +437,9 @@ TAKEN = {
     "cortex-a72": (5, 7, 1, 2, 3, 1, 3, 4),
     "cortex-a76": (4, 7, 1, 2, 2, 1, 2, 4),
     "cortex-a78": (2, 1, 1, 2, 2, 1, 2, 4),
+    "cortex-x1": (2, 1, 1, 2, 2, 1, 1.5, 4),
     "neoverse-n1": (4, 7, 1, 2, 2, 1, 2, 4),
+    "neoverse-v1": (2, 1, 1, 2, 2, 1, 1.5, 4),
 }
 
 

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from worldwise.base import paths
+from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import portable
-from worldwise.libraries.boards import load_core
+from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
-from worldwise.libraries.curve_table import MEASURABLE
+from worldwise.libraries.curve_table import IN_FRAME, MEASURABLE, curve_number
 from worldwise.libraries.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
 from worldwise.plan.catalogue import BOARD_OPERATIONS, SPECS
+from worldwise.targets.board import frame_objects
+from worldwise.targets.linux import PLAIN
 from worldwise.targets.portable_images import build_plan
 
 MANIFEST = """\
@@ -105,11 +110,12 @@ def test_a_build_differs_by_what_a_core_has_and_lacks(tmp_path: Path) -> None:
         ("[build]", "[buidl]", ":11: buidl: there is no such key"),
         ('title = "Some library"\n', "", ":3: the key 'title' is missing. Required: name, title, "),
         ('"some-lib"', '"Some"', r":3: name: 'Some' does not fit"),
-        ("secp256r1 =", "p256 =", ":15: operations: curve 'p256' is not known. Allowed: secp160r1"),
+        ("secp256r1 =", "p256 =", ":15: operations: curve 'p256' is not known. Allowed: secp112r1"),
         ('"ecdh"]', '"sha256"]', "'sha256' does not go with 'secp256r1'. Allowed: keygen"),
         ('"ecdh"]', '"hash"]', ":16: operations.secp256r1"),
         ('"sign", "verify"', '"sign"', "'sign' needs 'verify'"),
         ('"keygen", ', "", "'keygen' is missing"),
+        ("secp256r1 =", "secp112r1 =", "curve 'secp112r1' is for Linux: .needs. must say linux = true"),
         ('["sha256"]', '["sign"]', "'sign' does not go with 'none'"),
         ('version = "1.0.0"\n', "", ":7: source: a crate is pinned by 'version' and 'sha256'"),
         ("0000", "00x0", ":10: source.sha256"),
@@ -193,8 +199,7 @@ def test_libraries_of_the_repository() -> None:
             assert core in (TEE_CORE, *PLAIN_TARGETS.values()) or load_core(core)
         assert set(library.manifest.build.curve) <= {*CURVES, "none"}, name
         assert library.adapter.read_text().startswith("/* SPDX-License-Identifier: BSD-2-Clause */\n"), name
-    # What nobody has is in the tables nevertheless.
-    assert not [name for name, library in known.items() if "secp112r1" in library.curves]
+    assert [name for name, library in known.items() if "secp112r1" in library.curves] == ["openssl"]
 
 
 def test_numbers_of_curves_in_definitions_are_those_of_the_interface() -> None:
@@ -213,9 +218,31 @@ def test_operations_are_those_of_suites_and_of_the_interface() -> None:
     there = BOARD_OPERATIONS.keys() - own
     assert {*portable.OF_CURVE, *portable.CURVELESS, *portable.BETWEEN_STATES} == there
     header = (paths.PORTABLE / "ops_curve.h").read_text()
-    for curve in CURVES:
-        # What nobody has the interface does not have either.
-        assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve in MEASURABLE)
+    for curve, facts in MEASURABLE.items():
+        of_curve = paths.GUEST / "curves" / f"{curve}.h"
+        assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve in IN_FRAME) == (not of_curve.exists())
+        defined = of_curve.read_text() if facts.own_number else header
+        assert re.search(rf"^#define OPS_CURVE_{curve.upper()} {curve_number(curve)}$", defined, re.MULTILINE)
+    numbers = [0, *map(curve_number, MEASURABLE)]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a_curve_with_a_header_of_its_own_is_in_its_own_programs_alone() -> None:
+    """If this fails, a curve of one library makes every image anew, or is compiled as if it were no curve."""
+
+    def inputs(curve: str) -> tuple[set[str], dict[str, Any]]:
+        recipe = PLAIN["linux-armv8"].programs(portables()["openssl"], "O2", curve, "", None)
+        return set(recipe.trees), json.loads(recipe.settings["PLAN"])
+
+    trees, plan = inputs("secp112r1")
+    others, other_plan = inputs("secp256r1")
+    header = "guest/curves/secp112r1.h"
+    assert trees - others == {header} and not others - trees
+    assert plan["number"] == 112 and f"/build/{header}" in plan["architecture_flags"]
+    assert other_plan["number"] == 4 and "-include" not in other_plan["architecture_flags"]
+    used = boards()["nucleo-f446re"]
+    frame = frame_objects("nucleo-f446re", used, load_core(used.core), INSTRUCTIONS, serial=False)
+    assert [one["number"] for one in json.loads(frame.settings["PLAN"])["curves"]] == [*range(1, 9), 0]
 
 
 OPTIONS = """\

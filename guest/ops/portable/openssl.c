@@ -13,6 +13,7 @@ archives = ["libcrypto.a", "libz.a", "libzstd.a"]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
 secp384r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256k1 = ["keygen", "sign", "verify", "ecdh"]
+secp112r1 = ["keygen", "sign", "verify", "ecdh"]
 ed25519 = ["keygen", "sign", "verify"]
 x25519 = ["keygen", "ecdh"]
 none = ["sha256", "sha512", "aes128", "aes256"]
@@ -84,6 +85,8 @@ static int open_random(void)
 #define CURVE "ED25519"
 #elif OPS_CURVE == OPS_CURVE_X25519
 #define CURVE "X25519"
+#elif defined(OPS_CURVE_SECP112R1)
+#define CURVE "secp112r1"
 #else
 #error "OpenSSL has no such curve here"
 #endif /* OPS_CURVE */

@@ -16,6 +16,8 @@ class Curve:
         secret: what a key agreement gives.
         names: NIST's and OpenSSL's names of it, in small letters and without dashes.
         weierstrass: whether a public key is a point that can be off the curve.
+        own_number: its number in C if that is not its place: a curve that has a header of its own, guest/curves/NAME.h,
+            which goes into its own programs alone. No board and no TA has it.
     """
 
     private: int = 0
@@ -24,6 +26,7 @@ class Curve:
     secret: int = 0
     names: tuple[str, ...] = ()
     weierstrass: bool = False
+    own_number: int = 0
 
     @property
     def not_for(self) -> tuple[str, ...]:
@@ -38,9 +41,9 @@ def _weierstrass(field: int, order: int, *names: str) -> Curve:
 
 
 # In the order of the tables. A curve's place is its number in C, OPS_CURVE of guest/ops/portable/ops_curve.h, so a new
-# one stands last.
+# one stands last. The first place is that of no curve, and who stands there has a number of its own.
 CURVES: Mapping[str, Curve] = {
-    "secp112r1": Curve(),
+    "secp112r1": Curve(14, 28, 28, 14, names=("wapwsgidmecidwtls6",), weierstrass=True, own_number=112),
     "secp160r1": _weierstrass(20, 21),
     "secp192r1": _weierstrass(24, 24, "p192", "prime192v1"),
     "secp224r1": _weierstrass(28, 28, "p224"),
@@ -52,6 +55,8 @@ CURVES: Mapping[str, Curve] = {
 }
 # Those that a library can have.
 MEASURABLE: Mapping[str, Curve] = {name: curve for name, curve in CURVES.items() if curve.private}
+# Those of ops_curve.h: what a board's frame is compiled for.
+IN_FRAME: Mapping[str, Curve] = {name: curve for name, curve in MEASURABLE.items() if not curve.own_number}
 WEIERSTRASS = tuple(name for name, curve in CURVES.items() if curve.weierstrass)
 _OTHER_NAMES = {other: name for name, curve in CURVES.items() for other in curve.names}
 
@@ -59,3 +64,10 @@ _OTHER_NAMES = {other: name for name, curve in CURVES.items() for other in curve
 def curve_name(text: str) -> str:
     """Our name of a curve for another name of it, such as P-256; any other text is returned unchanged."""
     return _OTHER_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)
+
+
+def curve_number(curve: str) -> int:
+    """The value of OPS_CURVE for a curve; 0 for any other text, which is no curve."""
+    if curve not in CURVES:
+        return 0
+    return CURVES[curve].own_number or tuple(CURVES).index(curve)

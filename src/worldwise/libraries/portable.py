@@ -262,6 +262,9 @@ class Manifest(Model):
             raise ValueError(f"'{HARDCLOCK}' needs 'sign': it reads the library's clock around signatures")
         if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
             raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
+        if not self.needs.linux:
+            for curve in self.operations.keys() & curve_table.MEASURABLE.keys() - curve_table.IN_FRAME.keys():
+                raise ValueError(f"curve '{curve}' is for Linux: [needs] must say linux = true")
         if math.prod(len(option.values) for option in self.options.values()) > _MOST_COMBINATIONS:
             raise ValueError(f"[options] has more than {_MOST_COMBINATIONS:,} combinations: too many to measure")
         if self.source and self.source.packages and not self.needs.linux:

@@ -89,7 +89,7 @@ def _portable_reason(target: str, implementation: str, curve: str, operation: st
         return f"{implementation} is only for 'aes'"
     if library.manifest.needs.linux and target not in PLAIN_TARGETS:
         return f"{implementation} needs Linux around it"
-    return _lacking(library, curve, operation) or _core_problem(library, target)
+    return _lacking(library, target, curve, operation) or _core_problem(library, target)
 
 
 def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:
@@ -101,11 +101,12 @@ def _core_reason(target: str, implementation: str, curve: str, operation: str) -
     return ""
 
 
-def _lacking(library: Portable, curve: str, operation: str) -> str:
+def _lacking(library: Portable, target: str, curve: str, operation: str) -> str:
     if library.has(operation, curve or NO_CURVE):
         return ""
-    if curve and nobody_has(curve):
-        return f"no library here has {curve}"
+    if curve and nobody_has(curve, target):
+        elsewhere = _having(curve)
+        return f"only {_listed(elsewhere)} has {curve}, in Linux" if elsewhere else f"no library here has {curve}"
     if not curve:
         return f"{library.name} has no {operation}"
     if curve not in library.curves:
@@ -113,9 +114,15 @@ def _lacking(library: Portable, curve: str, operation: str) -> str:
     return f"{library.name} has no {operation} on {curve}"
 
 
-def nobody_has(curve: str) -> bool:
-    """Whether no portable library here has a curve."""
-    return not any(curve in library.curves for library in portable.portables().values())
+def nobody_has(curve: str, target: str) -> bool:
+    """Whether no portable library that can be on a target has a curve."""
+    there = portable.portables()
+    return all(there[name].manifest.needs.linux and target not in PLAIN_TARGETS for name in _having(curve))
+
+
+def _having(curve: str) -> list[str]:
+    """The names of the portable libraries that have a curve."""
+    return [name for name, library in portable.portables().items() if curve in library.curves]
 
 
 def without_curve(library: str, curve: str) -> str:

@@ -173,10 +173,10 @@ def frame_objects(name: str, board: Board, core: Core, unit: Unit, serial: bool)
     of_board = on_board(name, board, core, unit, serial, None)
     curves: list[dict[str, Any]] = [
         {
-            "number": portable.CURVES.index(curve),
+            "number": curve_table.curve_number(curve),
             "operations": [one for one in portable.OF_CURVE if one not in facts.not_for],
         }
-        for curve, facts in curve_table.MEASURABLE.items()
+        for curve, facts in curve_table.IN_FRAME.items()
     ]
     # No library has Dhrystone beside hashes and AES.
     curves.append({"number": 0, "operations": [one for one in portable.CURVELESS if one != "dhrystone"]})

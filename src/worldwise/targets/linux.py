@@ -13,6 +13,7 @@ from typing import Any
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.curve_table import MEASURABLE
 from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
@@ -28,6 +29,19 @@ from worldwise.targets.portable_images import adapter_trees, curve_plan, source_
 
 # The footprint of a portable implementation; a family's own programs for plain Linux have none.
 _FOOTPRINT = "footprint.json"
+# Folder of guest/ with the headers of curves that have one of their own.
+_CURVES = "curves"
+
+
+def _header(curve: str) -> str:
+    """The header of a curve that is not in guest/ops/portable/ops_curve.h; empty for others."""
+    return f"{curve}.h" if curve in MEASURABLE and MEASURABLE[curve].own_number else ""
+
+
+def _header_flags(curve: str) -> tuple[str, ...]:
+    """The flags by which it stands before each source."""
+    header = _header(curve)
+    return ("-include", f"/build/guest/{_CURVES}/{header}") if header else ()
 
 
 def _plan(
@@ -53,7 +67,7 @@ def _plan(
         "message_bytes": MAX_PLAIN_SIZE if curve == NO_CURVE else MAX_BOARD_SIZE,
         "prefix": architecture.prefix,
         "triplet": architecture.triplet,
-        "architecture_flags": list(architecture.flags),
+        "architecture_flags": [*architecture.flags, *_header_flags(curve)],
         "instructions": architecture.instructions,
         "counter": list(architecture.counter),
     }
@@ -83,6 +97,7 @@ class PlainTarget:
             packages=wanted.packages if wanted else (),
             trees={
                 **guest_trees("bench", "linux", "portable", "hardclock"),
+                **guest_trees(*filter(None, [_header(curve)]), room=_CURVES),
                 **adapter_trees(implementation),
                 **trees(implementation, source),
             },

@@ -8,9 +8,9 @@ from typing import Any
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe
-from worldwise.libraries import portable
 from worldwise.libraries.cores import TEE_CORE
-from worldwise.libraries.portable import NO_CURVE, Build, Portable
+from worldwise.libraries.curve_table import curve_number
+from worldwise.libraries.portable import Build, Portable
 from worldwise.targets.guest import guest_trees, unpacked
 
 # Whose SHA-256 the bench's is.
@@ -77,8 +77,7 @@ def tee_plan(
 
 def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
     """The plan of what is compiled of a library for one curve on one core, as the recipes read it."""
-    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
-    return {"number": number, **build_plan(implementation.manifest.build, curve, core)}
+    return {"number": curve_number(curve), **build_plan(implementation.manifest.build, curve, core)}
 
 
 def build_plan(build: Build, curve: str, core: str) -> dict[str, list[str]]:

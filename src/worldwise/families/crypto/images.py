@@ -8,8 +8,8 @@ from pathlib import Path
 
 from worldwise.families.crypto.spec import SPEC
 from worldwise.lab.image import Recipe
-from worldwise.libraries import portable
 from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.curve_table import curve_number
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.plan.availability import CORE_HAS, TEE_CURVE
@@ -56,13 +56,12 @@ def programs(
     frame = guest_trees(*_FRAME, room="portable") | interface_trees()
     has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
     macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
-    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
     built = replace(
         theirs,
         name="-".join(filter(None, (theirs.name, curve, options))),
         helpers=(*theirs.helpers, "app-crypto.py", "tee_library.py", "library.py", "objects.py"),
         trees={**theirs.trees, **frame},
-        settings={**theirs.settings, "CURVE": str(number), "FRAME": " ".join(macros)},
+        settings={**theirs.settings, "CURVE": str(curve_number(curve)), "FRAME": " ".join(macros)},
     )
     if implementation is None:
         return built

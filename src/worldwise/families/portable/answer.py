@@ -115,9 +115,11 @@ def _of_smallest(text: Callable[[Sequence[Row]], str]) -> Callable[[Match], str]
 
 def _unavailable(reading: Reading) -> tuple[str, ...]:
     none = {
-        f"{each.operation} on {each.curve}" for each in reading.unavailable if each.curve and nobody_has(each.curve)
+        f"{each.operation} on {each.curve}"
+        for each in reading.unavailable
+        if each.curve and nobody_has(each.curve, each.target)
     }
-    return (f"No library here has {', '.join(sorted(none))}.",) if none else ()
+    return (f"No board has {', '.join(sorted(none))}.",) if none else ()
 
 
 def _linux_answer(reading: Reading) -> list[Answer]:

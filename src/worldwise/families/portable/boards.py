@@ -251,7 +251,7 @@ def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | N
     for each in _unavailable(reading):
         if each.target == name:
             # An operation that no library has gets one line, not one per library.
-            library = "any" if not full and each.curve and nobody_has(each.curve) else each.implementation
+            library = "any" if not full and each.curve and nobody_has(each.curve, each.target) else each.implementation
             operations = asked.setdefault((library, each.curve, each.reason), [])
             if each.operation not in operations:
                 operations.append(each.operation)
