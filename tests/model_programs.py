@@ -14,6 +14,17 @@ COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static"]
 TESTS = Path(__file__).parent
 MODEL = paths.PLUGIN / "model"
+# The cores of the A profile whose programs are of 64 bits.
+PROFILE_A = (
+    "cortex-a53",
+    "cortex-a55",
+    "cortex-a72",
+    "cortex-a76",
+    "cortex-a78",
+    "cortex-x1",
+    "neoverse-n1",
+    "neoverse-v1",
+)
 
 
 def build(name: str, directory: Path, request: pytest.FixtureRequest, *more: str) -> Path:

@@ -14,12 +14,13 @@ import pytest
 
 import own_codes
 from machines import note
+from own_explained import explained
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.user_code.memory import ta_words
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
+from worldwise.explain.own_code import PARTS, FirmwareExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -145,12 +146,7 @@ def test_the_records_are_those_of_a_case(made: Ready, tmp_path: Path) -> None:
 def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
     """`work` has itself alone; around it there are the loader, the C library and the kernel."""
     manifest = made.code.manifest
-    case = next(one for one in made.cases if one.operation == "work")
-    write_records(case, made.code, made.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(made, "work", images, emulator, tmp_path)
     assert explainer.check() == len(made.counted.trace.passes)
     explanation = explainer.explain(explainer.sample("call", "region"))
     # GCC has made it fit for its one argument.
@@ -166,13 +162,7 @@ def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator:
 
 def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
     """`climb` calls itself nine deep, each time with a frame of the same size."""
-    manifest = made.code.manifest
-    case = next(one for one in made.cases if one.operation == "climb")
-    write_records(case, made.code, made.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(made, "climb", images, emulator, tmp_path)
     peak = explainer.explain(explainer.sample("call", "region")).peak
     assert peak and peak.bytes == sum(size for _, size in peak.path) > 0
     assert {frame.function.partition(".")[0] for frame, _ in peak.path} == {"climb"}
@@ -181,13 +171,7 @@ def test_the_deepest_stack_has_its_way(made: Ready, images: ImageStore, emulator
 
 def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
     """The line of the loop's sum has most of it; without the source there are numbers of lines alone."""
-    manifest = made.code.manifest
-    case = next(one for one in made.cases if one.operation == "work")
-    write_records(case, made.code, made.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(made, "work", images, emulator, tmp_path)
     sample, session = explainer.sample("call", "region"), Session(load_rules(), fresh=False)
     (section,) = annotated(explainer, session, sample, "work", [made.code.origin.parent], True)
     assert section.table
@@ -227,13 +211,7 @@ def test_functions_of_cpp_and_rust_have_their_sources_names(
         "p256--ecdsa--sign": "p256::ecdsa::sign",
         "web--Ping--sound": "web::Ping::sound",
     }
-    case = next(one for one in ready.cases if one.operation == "p256--ecdsa--sign")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    space = Counter(emulator, images).space(
-        machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT), ready.code.manifest.mapped
-    )
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(ready, "p256--ecdsa--sign", images, emulator, tmp_path)
     explanation = explainer.explain(explainer.sample("call", "region"))
     assert set(explanation.functions) == {("p256::ecdsa::sign", "named"), ("web::Ping::sound(int)", "named")}
 
@@ -370,12 +348,7 @@ def test_a_call_is_split_by_who_executes_it(
 ) -> None:
     """All parts of the border add up to the call; opening a session takes the supplicant too."""
     manifest = called.code.manifest
-    case = next(one for one in called.cases if one.operation == "TEEC_OpenSession")
-    write_records(case, called.code, called.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(called, "TEEC_OpenSession", images, emulator, tmp_path)
     explainer.check()
     for region in ("TEEC_OpenSession", "TEEC_InvokeCommand.3"):
         calls, _ = calls_of(called.counted.trace, manifest.addresses, manifest.regions[region])
@@ -457,12 +430,7 @@ def test_the_sizes_of_a_ta_are_the_least_that_do(
     lab: Lab, images: ImageStore, called: Ready, emulator: Emulator, tmp_path: Path
 ) -> None:
     """Built with them it answers as before; with sixteen bytes of heap less it does not."""
-    case = next(one for one in called.cases if one.operation == "TEEC_InvokeCommand.7")
-    write_records(case, called.code, called.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "ta", called.code.folder, called.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, called.code.manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, called.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(called, "TEEC_InvokeCommand.7", images, emulator, tmp_path)
     words = " ".join(ta_words(explainer, called))
     assert "and it is 2,048." in words and "and it is 32,768." in words
     assert "take" in words

@@ -9,9 +9,10 @@ import pytest
 
 import own_codes
 from machines import note
+from own_explained import explained
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import OwnExplainer, ThreadExplainer
+from worldwise.explain.own_code import ThreadExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -472,12 +473,7 @@ def test_two_threads_are_in_one_region_at_a_time(
     assert sorted(one.recursions for one in last) == [20, 20, 21, 21, 22, 22, 23, 23]
     assert sorted(one.result for one in last) == sorted(2 * [n * (n + 1) // 2 for n in range(20, 24)])
 
-    case = next(one for one in ready.cases if one.operation == "dig")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "program", ready.code.folder, ready.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(ready, "dig", images, emulator, tmp_path)
     explainer.check()
     own: dict[int, set[int]] = {}
     for one in last:
@@ -591,12 +587,7 @@ def test_the_calls_of_a_clients_threads_are_told_apart(images: ImageStore, emula
     opened, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_OpenSession"])
     assert len(opened) == 2 * 2
     assert opened[3].begin < opened[2].end
-    case = next(one for one in ready.cases if one.operation == "TEEC_OpenSession")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    machine = machine_of(images, "ta", ready.code.folder, ready.code.name, own_code.COUNT)
-    space = Counter(emulator, images).space(machine, manifest.mapped)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = OwnExplainer(case, records, trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained(ready, "TEEC_OpenSession", images, emulator, tmp_path)
     explainer.check()
     each = [explainer.parts(one) for one in opened[2:]]
     for call, parts in zip(opened[2:], each, strict=True):

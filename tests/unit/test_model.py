@@ -9,22 +9,12 @@ from pathlib import Path
 import pytest
 
 import model_programs
-from model_programs import MODEL, TESTS
+from model_programs import MODEL, PROFILE_A, TESTS
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 
-PROFILE_A = (
-    "cortex-a53",
-    "cortex-a55",
-    "cortex-a72",
-    "cortex-a76",
-    "cortex-a78",
-    "cortex-x1",
-    "neoverse-n1",
-    "neoverse-v1",
-)
 VALIDATED = ("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1")
 
 # Instructions, as a listing writes them.

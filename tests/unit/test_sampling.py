@@ -9,20 +9,11 @@ from fractions import Fraction
 import pytest
 
 import model_programs
+from model_programs import PROFILE_A
 from worldwise.libraries.boards import table_of
 from worldwise.predict.sampling import estimate_rows, sampling_error, variance
 from worldwise.records.trace_cycles import CyclesRow, Stratum, UnitSums
 
-PROFILE_A = (
-    "cortex-a53",
-    "cortex-a55",
-    "cortex-a72",
-    "cortex-a76",
-    "cortex-a78",
-    "cortex-x1",
-    "neoverse-n1",
-    "neoverse-v1",
-)
 # As plugin/model/sampling.h has it.
 WHOLE = 10_000_000
 

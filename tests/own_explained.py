@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Own code that was counted, taken apart as `explain` does it: for the tests of the machine."""
+
+from pathlib import Path
+
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import OwnExplainer
+from worldwise.lab.image import ImageStore
+from worldwise.libraries import own_code
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS
+from worldwise.machine.symbols.own_program import OWN_PROCESS
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
+from worldwise.run.code.prepare import Ready
+from worldwise.run.code.region_counts import Counter, write_records
+from worldwise.targets.own_code import machine_of
+
+
+def explained(ready: Ready, region: str, images: ImageStore, emulator: Emulator, folder: Path) -> OwnExplainer:
+    """The explainer of a region's case, whose records are written into a folder and pass every check."""
+    manifest = ready.code.manifest
+    case = next(one for one in ready.cases if one.operation == region)
+    write_records(case, ready.code, ready.counted, folder / RECORDS)
+    machine = machine_of(images, manifest.kind, ready.code.folder, ready.code.name, own_code.COUNT)
+    space = Counter(emulator, images).space(machine, manifest.mapped)
+    records = check_records(read_records(folder / RECORDS), case)
+    return OwnExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
