@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from traces import CLIENT, MARK, TraceBuilder, place
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.trace import Trace, json_schema, read_trace
+from worldwise.records.trace import _WAYS_OUT, Trace, json_schema, read_trace
 from worldwise.records.trace_records import FORMAT
 
 
@@ -215,3 +216,9 @@ def test_there_is_a_schema() -> None:
     """If this fails, other tools cannot know what a trace has."""
     assert FORMAT == 1
     assert "witness" in str(json_schema())
+
+
+def test_the_plugin_says_what_has_a_way_out() -> None:
+    """If this fails, the plugin was reworded, and what it cannot do is called a defect."""
+    said = "".join(path.read_text(encoding="utf-8") for path in sorted(paths.PLUGIN.glob("*/*.c")))
+    assert [problem for problem in _WAYS_OUT if f'trace_give_up("{problem}"' not in said] == []

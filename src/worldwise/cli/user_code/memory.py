@@ -13,7 +13,7 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.prepare import Ready
 from worldwise.run.code.region_counts import calls_of
-from worldwise.run.code.ta.heap import least_data_size, up
+from worldwise.run.code.ta.heap import least_data_size, starts_of, up
 from worldwise.targets.own_code import TA_ELF
 
 # What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.
@@ -105,7 +105,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     code = ready.code
     if code.manifest.kind != own_code.TA:
         return []
-    starts = [one for one in explainer.trace.passes if not one.parent and one.ta_stack is not None]
+    starts = starts_of(explainer.trace.passes)
     if not starts:
         return []
     ((_, _, stack, heap, heap_bytes),) = ask(code.folder / TA_ELF, ("ta_memory",), what="the TA")
@@ -113,7 +113,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     taken = (deepest.ta_stack or 0) + _PARAMETERS
     words = [stack_words(taken, stack - _FRAMEWORK, _way(explainer.ta_peak(deepest)))]
     if heap:
-        least = least_data_size(explainer.trace.passes)
+        least = least_data_size(starts)
         words.append(f"TA_DATA_SIZE: {least:,} is the least for what was executed, and it is {heap_bytes:,}.")
     else:
         words.append("TA_DATA_SIZE: nobody can say where the heap is: the TA's symbols were stripped.")

@@ -14,10 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml.toml_model import StrictModel
 from worldwise.lab.debian.lock import (
     ARCHIVE,
     LOCK_FORMAT,
@@ -39,29 +40,23 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TAKEN_IN = datetime.timedelta(hours=12)
 
 
-class Strict(BaseModel):
-    """A model that has no more than it says, and never changes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _Suites(Strict):
+class _Suites(StrictModel):
     binary: str
     source: list[str] = Field(default_factory=list)
 
 
-class _LabWish(Strict):
+class _LabWish(StrictModel):
     """What is installed; `name:architecture` is a library for another machine, to compile and link against."""
 
     packages: list[str]
 
 
-class _TargetWish(Strict):
+class _TargetWish(StrictModel):
     packages: list[str]
     follow: list[str] = Field(default_factory=list)
 
 
-class _SourceWish(Strict):
+class _SourceWish(StrictModel):
     """A source package; of one whose changes by Debian do not matter, or are not to be had, the original alone.
 
     `package` is the archive's name for it where another version of it is wanted too, under that name.
@@ -72,7 +67,7 @@ class _SourceWish(Strict):
     package: str = ""
 
 
-class Wish(Strict):
+class Wish(StrictModel):
     """lab/packages.toml, or another root's file: what is wanted, before versions are known."""
 
     suites: _Suites

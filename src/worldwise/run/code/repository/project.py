@@ -31,7 +31,7 @@ from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.repository.benchmarks import count_benchmarks
-from worldwise.run.code.ta.heap import least_data_size
+from worldwise.run.code.ta.heap import least_data_size, starts_of
 from worldwise.targets import own_code as machines
 from worldwise.targets.own_code import TA_ELF
 
@@ -87,7 +87,7 @@ class Made:
     def heap(self) -> int | None:
         """The least TA_DATA_SIZE in bytes, by what was executed; None where nobody knows where the heap is."""
         ((_, _, _, heap, _),) = ask(self.ready.code.folder / TA_ELF, ("ta_memory",), what=self.name)
-        return least_data_size(self.ready.counted.trace.passes) if heap else None
+        return least_data_size(starts_of(self.ready.counted.trace.passes)) if heap else None
 
 
 @dataclass(frozen=True)

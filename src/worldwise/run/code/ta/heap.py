@@ -15,7 +15,11 @@ def up(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
 
 
-def least_data_size(passes: Sequence[Pass]) -> int:
-    """The least TA_DATA_SIZE in bytes for what was executed: all passes of a trace, of a TA whose heap is known."""
-    most = max((one.ta_heap for one in passes if not one.parent and one.ta_stack is not None), default=0)
-    return max(_LEAST, up(most + _HEAD))
+def starts_of(passes: Sequence[Pass]) -> list[Pass]:
+    """The starts of the client in a trace, of which the TA's memory is known."""
+    return [one for one in passes if not one.parent and one.ta_stack is not None]
+
+
+def least_data_size(starts: Sequence[Pass]) -> int:
+    """The least TA_DATA_SIZE in bytes for what these starts executed, of a TA whose heap is known."""
+    return max(_LEAST, up(max((one.ta_heap for one in starts), default=0) + _HEAD))
