@@ -409,6 +409,8 @@ _SCHEMAS: Mapping[str, Any] = {
 }
 # How pydantic tells classes of one name apart.
 _QUALIFIED = re.compile(r"\b[a-z_]+(?:__[a-z_]+)*__(?=_*[A-Z])")
+# Columns of a line of a schema.
+_WIDTH = 120
 
 
 def schemas() -> str:
@@ -416,7 +418,35 @@ def schemas() -> str:
     found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
     found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
     found |= {"worldwise schema hardware": figures.json_schema(), "worldwise schema project": project.json_schema()}
-    return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
+    return _QUALIFIED.sub("", _packed(_untitled(found))) + "\n"
+
+
+def _untitled(schema: Any, name: str = "") -> Any:
+    """A schema without the titles that pydantic makes of the names themselves."""
+    if isinstance(schema, list):
+        return [_untitled(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name, name.replace("_", " ").title()}
+    return {
+        key: _untitled(value, key)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str) and _QUALIFIED.sub("", value) in made)
+    }
+
+
+def _packed(value: Any, depth: int = 0) -> str:
+    """JSON with sorted keys: what fits in a line is one line."""
+    line = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if not value or not isinstance(value, dict | list) or len(line) + depth <= _WIDTH:
+        return line
+    inner = " " * (depth + 1)
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key)}: {_packed(value[key], depth + 1)}" for key in sorted(value)]
+    else:
+        parts = [inner + _packed(one, depth + 1) for one in value]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return ",\n".join([f"{begin}\n{parts[0]}", *parts[1:]]) + f"\n{' ' * depth}{end}"
 
 
 # --- screens ---
