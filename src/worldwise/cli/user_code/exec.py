@@ -13,6 +13,7 @@ from worldwise.base import paths
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import DEFAULT_RUNS
+from worldwise.cli.user_code.given import given_to_it
 
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"
@@ -33,30 +34,7 @@ _RECENT = 600
 )
 @click.option("--quiet", is_flag=True, help="Print no line of worldwise's own.")
 @click.option("--no-input", is_flag=True, help="Give it an empty standard input, whatever stands there.")
-@click.option(
-    "--file",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Put this file into its folder; can be given again.",
-)
-@click.option(
-    "--library",
-    "libraries",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Give it this shared library; can be given again.",
-)
-@click.option(
-    "--package",
-    "packages",
-    multiple=True,
-    metavar="NAME",
-    help="Give it a lab package's libraries; can be given again.",
-)
-@click.option("--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface.")
+@given_to_it
 @click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
 @click.option(
     "--silence",

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base import paths
+from worldwise.cli.user_code.given import GIVEN, NET
 from worldwise.plan.suite_list import PROJECT_FILE
 
 # Options that say how a run is shown or kept, which every kind takes.
@@ -244,25 +245,9 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
             click.option(
                 "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"
             ),
-            click.option(
-                "--package",
-                "packages",
-                multiple=True,
-                metavar="NAME",
-                help="Give it the shared libraries of a package of the lab, such as nettle-dev.",
-            ),
-            click.option(
-                "--library", "libraries", multiple=True, metavar="FILE", type=path, help="Give it this shared library."
-            ),
-            click.option(
-                "--file", "files", multiple=True, metavar="FILE", type=path, help="Put this file into its folder."
-            ),
+            *GIVEN,
             click.option("--input", "input_file", metavar="FILE", type=path, help="Its standard input."),
-            click.option(
-                "--net",
-                type=click.Choice(["loopback"]),
-                help="Give its machine a loopback interface; without, it has no network.",
-            ),
+            NET,
             click.option("--name", metavar="NAME", help="Its name in cases: own/NAME/FUNCTION.  [default: the file's]"),
         )
     ):
