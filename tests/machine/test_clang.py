@@ -9,6 +9,7 @@ import hashlib
 import posixpath
 import re
 import shutil
+import subprocess
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +23,18 @@ from machines import fresh_cache
 from worldwise.base import paths
 from worldwise.base.files import file_sha256
 from worldwise.families.keycache import build as keycache
+from worldwise.families.pqc.libraries import Library, libraries
+from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 from worldwise.lab.sandbox.network import Bind
+from worldwise.libraries.cores import TEE_CORE
+from worldwise.libraries.crates import Crates
+from worldwise.libraries.portable import Portable, portables
 from worldwise.targets import optee_images
 from worldwise.targets.guest import unpacked
+from worldwise.targets.portable_images import build_plan, curve_plan
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
@@ -197,7 +204,7 @@ GROUPS = {
     ),
     "firmware": Group(
         (*_FIRMWARE, *_P256, *_COUNTER, *_ML_KEM, '-DFRAME_BOARD="one"', "-DFOOTPRINT_KEYGEN", "-DFOOTPRINT_SIGN"),
-        ("guest/mcu/*.c", "guest/pqm4/start.c", "guest/pqc/footprint.c", "guest/ops/portable/gateway.c"),
+        ("guest/mcu/*.c", "guest/pqm4/start.c", "guest/pqc/footprint.c"),
     ),
     "TrustZone-M": Group(
         (*_SECURE, *_P256, *_COUNTER, *_ML_KEM, '-DLIBRARY_NAME="one"', "-DGATEWAY_WAY=way_empty"),
@@ -207,14 +214,20 @@ GROUPS = {
         (*_FIRMWARE, "-DSERIAL_STATUS=0x40ul", "-DSERIAL_MASK=1", "-DSERIAL_READY=1", "-DSERIAL_DATA=0x44ul"),
         ("guest/serial/*.c",),
     ),
-    "BearSSL": Group((*_FIRMWARE, *_P256, "-isystem", "/headers/bearssl/inc"), ("guest/ops/portable/bearssl.c",)),
-    "wolfSSL": Group(
-        (*_FIRMWARE, *_P256, "-DWOLFSSL_USER_SETTINGS", "-Iguest/ops/portable", "-isystem", "/headers/wolfssl"),
-        ("guest/ops/portable/wolfssl*.c",),
+    "mbed TLS": Group(
+        (
+            *(*_LINUX, *_P256, "-DAES_EXTENSION=1", "-Iguest/apps/aes", "-isystem", "/headers/mbedtls"),
+            *("-isystem", "/headers/mbedtls/include"),
+        ),
+        ("guest/apps/aes/linux/library/mbedtls.c",),
     ),
-    "OpenSSL": Group(
+    "mbed TLS 2.28": Group(
+        (*_LINUX, "-isystem", "/headers/mbedtls-2.28", "-isystem", "/headers/mbedtls-2.28/include"),
+        ("guest/hardclock/timing.c",),
+    ),
+    "AES by OpenSSL": Group(
         (*_LINUX, *_OPENSSL, *_P256, "-DAES_EXTENSION=1", "-Iguest/apps/aes"),
-        ("guest/ops/portable/openssl.c", "guest/apps/aes/linux/library/openssl.c"),
+        ("guest/apps/aes/linux/library/openssl.c",),
     ),
 }
 # What is found and meant, with the reason.
@@ -239,21 +252,56 @@ _MEANT = {
         "clang alone takes it as a part of a function's type that the secure state calls it"
     ),
 }
+# A library that runs on the first is read for it.
+_CORES = (TEE_CORE, "cortex-m4", "cortex-m33")
 # Source packages with the headers of a library, below /headers.
 _SOURCES = ("bearssl", "wolfssl")
 # What clang does not read: the headers that these include come out of a library's build, or out of a crate.
 _LEFT = (
-    "guest/apps/aes/linux/library/mbedtls.c",
-    "guest/hardclock/timing.c",
-    "guest/ops/*.c",
+    "guest/ops/libtomcrypt.c",
+    "guest/ops/mbedtls.c",
     "guest/ops/optee-shim/*.c",
-    "guest/ops/portable/*.c",
-    "guest/ops/pqc/*.c",
     "guest/pqm4/main.c",
     "guest/validation/*.c",
     # Others include it.
     "guest/tzm/gate.c",
 )
+
+
+def _of_adapter(library: Portable | Library, words: Sequence[str], target: Sequence[str]) -> Group:
+    """A library's adapter, with the words of its manifest for one curve or scheme."""
+    room = str(library.adapter.parent.relative_to(paths.REPOSITORY))
+    folder = _folder(library)
+    system = [f"/headers/{folder}/{one}" for one in library.manifest.build.include]
+    if library.manifest.source and library.manifest.source.packages:
+        system += [f"/headers/packages/usr/include{one}" for one in ("", "/aarch64-linux-gnu")]
+    words = [*words, f"-I{room}", "-Iguest/ops/portable", *(word for one in system for word in ("-isystem", one))]
+    return Group((*target, *words), (f"{room}/{library.adapter.name}",))
+
+
+def _of_portable(library: Portable) -> Group:
+    """The adapter for the first of the library's curves, on the first core that it has code for."""
+    core = next(one for one in _CORES if library.runs_on(one))
+    part = curve_plan(library, next(iter(library.manifest.operations)), core)
+    words = [f"-D{one}" for one in (*part["defines"], f"OPS_CURVE={part['number']}")]
+    return _of_adapter(library, words, _LINUX if core == TEE_CORE else _FIRMWARE)
+
+
+def _of_pqc(library: Library) -> Group:
+    """The adapter for ML-KEM-768."""
+    scheme = "ml-kem-768"
+    defines = [*build_plan(library.manifest.build, scheme, TEE_CORE)["defines"], f"PQC_SCHEME={SCHEMES[scheme].number}"]
+    return _of_adapter(library, [*(f"-D{one}" for one in defines), *_P256], _LINUX)
+
+
+def _folder(library: Portable | Library) -> str:
+    """Where a library's sources are, below /headers."""
+    source = library.manifest.source
+    return str(source and (source.crate or source.debian))
+
+
+GROUPS |= {f"adapter of {name}": _of_portable(library) for name, library in portables().items()}
+GROUPS |= {f"adapter of {name}": _of_pqc(library) for name, library in libraries().items()}
 
 
 def named(patterns: Sequence[str]) -> set[str]:
@@ -336,6 +384,18 @@ def lay_down(headers: Path, lab: Lab) -> None:
     """Fills a folder with the headers of OP-TEE, QEMU's plugins and some libraries, which are built if need be."""
     images = ImageStore(lab)
     wanted = unpacked(*_SOURCES)
+    every: list[Portable | Library] = [*portables().values(), *libraries().values()]
+    for library in every:
+        source = library.manifest.source
+        assert source
+        if source.crate:
+            crate = Crates().folder(source.crate, source.version or "", source.sha256 or "")
+            for name in library.manifest.build.include:
+                shutil.copytree(crate / name, headers / source.crate / name, dirs_exist_ok=True)
+        elif source.debian and source.debian not in _SOURCES:
+            wanted |= unpacked(source.debian, parts=source.parts)
+        for name in source.packages:
+            subprocess.run(["dpkg-deb", "-x", lab.package_file(name, "arm64"), headers / "packages"], check=True)
     archives = {name.removeprefix("unpacked-"): images.get(one).file("source.tar") for name, one in wanted.items()}
     archives["devkit"] = images.get(optee_images.optee("mbedtls-nist", "O2")).file("devkit.tar")
     for name, archive in archives.items():
