@@ -889,7 +889,7 @@ def test_benchmarks_of_ztest_are_counted_under_their_names(lab: Lab, images: Ima
 
 
 def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
-    """A function that it has not, one that is not called, and a machine that QEMU has not."""
+    """A function that it lacks, one that is not called, and a machine that QEMU lacks."""
     elf = own_codes.firmware(lab, tmp_path)
     for wanted, said in (
         (WantedFirmware(elf, "mps2-an386", ("crypto_sing",)), "the nearest names: crypto_sign"),

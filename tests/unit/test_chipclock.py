@@ -174,7 +174,7 @@ steps = [{ name = "a", address = 4, mask = 1, value = 1, source = "a document" }
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("value = 1,", "value = 2,", "the value has bits that the mask has not"),
+        ("value = 1,", "value = 2,", "the value has bits that the mask lacks"),
         ("address = 4", "address = 5", "address"),
         ("mask = 1", "mask = 0", "mask"),
         ('source = "a document"', 'sauce = "a document"', "sauce"),

@@ -779,10 +779,10 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
     ("arguments", "said"),
     [
         ([BOARD_CASE.id, "--core", "cortex-m4", "--seeds", "3"], "draw from a generator"),
-        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are of boards"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are for boards"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--flash", "stm32"], "there is no such board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--wait-states", "16"], "0<=x<=15"),
-        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "are of boards"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "are for boards"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "ram", "--wait-states", "3"], "RAM never waits"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "rom"], "'ram', 'flash'"),
     ],

@@ -50,7 +50,7 @@ class Baselines:
     sarif: Path | None = None
 
     def check(self) -> None:
-        """Raise WorldwiseError, before anything is measured, for a name that is none and a file that is missing."""
+        """Raise WorldwiseError, before anything is measured, for a bad name and for a missing file."""
         if not (self.compared or self.saved):
             return
         from worldwise.read.compared import baseline

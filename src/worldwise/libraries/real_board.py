@@ -83,7 +83,7 @@ class Step(Model):
     @model_validator(mode="after")
     def _within(self) -> "Step":
         if self.value & ~self.mask:
-            raise ValueError("the value has bits that the mask has not")
+            raise ValueError("the value has bits that the mask lacks")
         return self
 
 

@@ -342,7 +342,7 @@ def _talk(socket: Path, what: Callable[["QMPClient"], Coroutine[None, None, None
         try:
             await what(client)
         finally:
-            # If QEMU is gone too: else asyncio prints what nobody asked it for.
+            # If QEMU is gone too: else asyncio prints a warning.
             with contextlib.suppress(QMPError, EOFError, OSError):
                 await client.disconnect()
 

@@ -185,7 +185,7 @@ def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...
 def parameters_of_program(kinds: Iterable[str], app: str = "") -> tuple[str, ...]:
     """The keys of all parameters that a program of these kinds of target may be given, each once.
 
-    `app` is the app that the program is of, empty for one that is of none. What is compiled into the program refuses
+    `app` is the program's app; it is empty for a program without an app. What is compiled into the program refuses
     every other key.
     """
     return tuple(

@@ -96,7 +96,7 @@ class Answer:
     rank: int = 100
 
     def shown(self, most: int) -> Table | None:
-        """The table's most important lines, at most so many, in its own order; None if that is none.
+        """The table's most important lines, at most so many, in its own order; None if it has no such lines.
 
         It has no columns that a screen is too narrow for, as far as those may be left out.
         """

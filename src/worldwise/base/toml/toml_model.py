@@ -65,7 +65,7 @@ def decode(content: bytes, what: str) -> str:
 def load(text: str, file: str, first_line: int = 1) -> dict[str, Any]:
     """The document that a TOML text describes; `first_line` is where the text begins in `file`.
 
-    Raises WorldwiseError naming file and line, also for what is nested too deeply and for numbers that TOML has not.
+    Raises WorldwiseError naming file and line, also for what is nested too deeply and for unknown numbers.
     """
     before = first_line - 1
     _require_shallow(text, file, before)

@@ -37,7 +37,7 @@ def cases_between(old: Run, new: Run, patterns: Sequence[str]) -> list[Case]:
 def keep_folders(directories: Sequence[Path], runs: Sequence[Run]) -> None:
     """Keep copies of users' libraries in the cache, from where each run's own is taken.
 
-    Raises WorldwiseError for a folder that is none of those that the runs measured.
+    Raises WorldwiseError for a folder that the runs did not measure.
     """
     measured = {(entry.name, entry.digest) for run in runs for entry in run.manifest.own}
     for directory in directories:

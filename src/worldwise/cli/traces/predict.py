@@ -298,7 +298,7 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         for case, _ in cases:
             if not known.is_micro(case):
                 raise WorldwiseError(
-                    f"{case.id}: --memory, --wait-states and --flash are of boards, and this case is of none",
+                    f"{case.id}: --memory, --wait-states and --flash are for boards, and this case has no board",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
             call.memory.of(case.target)

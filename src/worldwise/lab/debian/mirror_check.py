@@ -102,7 +102,7 @@ def _left(
     answers: dict[str, dict[str, Answer]],
     told: Callable[[int], None],
 ) -> list[Wanted]:
-    """The files that a source has not. One that answers nothing of the first few is not asked for the others."""
+    """The files that a source lacks. A source that has none of the first few is not asked for the others."""
     addresses = [f"{source}/{quote(place(item), safe='/+~:%')}" for item in wanted]
     sizes = [item.file.size for item in wanted]
     found: list[Answer] = []

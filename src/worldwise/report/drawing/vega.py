@@ -99,7 +99,7 @@ class Chart:
         kind: of `plot --kind`.
         name: that of its file, without a suffix.
         title: what it shows.
-        words: the same in a sentence, for who does not see it.
+        words: the same in a sentence, for a reader who cannot see it.
         spec: the chart as Vega-Lite has it. Of several panels its `concat` has the content, each as wide as there is
             room for, and `columns` how many stand side by side on a whole page; a label may ask for them by the
             parameter of that name.
@@ -119,7 +119,7 @@ class Chart:
         return in_page(self.spec)
 
     def svg(self) -> str:
-        """The drawing for a page, with this chart's words for who does not see it."""
+        """The drawing for a page, with this chart's words for a reader who cannot see it."""
         return _told(_drawn(json.dumps(self.spec)), self.words)
 
     def file(self, form: str, millimetres: float, notes: str) -> bytes:

@@ -84,7 +84,7 @@ def _of_row(row: Row, comparison: Comparison, mark: Mark | None) -> Finding:
 
 
 def lost(comparison: Comparison) -> list[str]:
-    """What the comparison should have and has not, a sentence each: without it a file with no result would mislead."""
+    """What the comparison lacks, a sentence each: without it a file with no result would mislead."""
     gate = comparison.gate
     return [f"{one.case}: {one.reason}." for one in comparison.unpaired if one.lost] if gate and gate.lost else []
 

@@ -135,7 +135,7 @@ def _line(image: Image, name: str) -> str:
 
 
 def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> WorldwiseError:
-    """What a user is told of a build that failed: the script's own word, and what the compiler said before."""
+    """What a user reads about a build that failed: the script's own word, and what the compiler said before."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
     if not says:

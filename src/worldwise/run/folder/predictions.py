@@ -30,7 +30,7 @@ def store(run: Run, predicted: Predicted) -> None:
 
 
 def load(run: Run) -> tuple[Predicted, ...]:
-    """The predictions of a run, by core. Raises WorldwiseError naming the file that is none, or of another run."""
+    """The predictions of a run, by core. Raises WorldwiseError naming a wrong file, or one of another run."""
     found = []
     for path in sorted(run.path.glob(f"{_BEGIN}*{_END}")):
         try:

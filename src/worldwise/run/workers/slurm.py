@@ -41,7 +41,7 @@ _LINES = 3
 # The file of the run's key.
 _KEY = "key"
 _DASK = " - INFO - "
-# dask-jobqueue's own limit of time, which nobody asked for: SLURM's partition has one.
+# dask-jobqueue's own time limit, which worldwise does not use: SLURM's partition has one.
 _NOT_ASKED = "00:30:00"
 # Where dask-jobqueue's error has the words of the program.
 _WORDS = "stderr:\n"

@@ -210,7 +210,7 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
 
 
 def _told(error: WorldwiseError) -> WorldwiseError:
-    """What a user is told of a build that failed: the script's own word, and what the build said before."""
+    """What a user reads about a build that failed: the script's own word, and what the build said before."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
     if not says:
