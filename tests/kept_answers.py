@@ -30,7 +30,8 @@ _ROOMS = ("tests/machine", "tests/keycache", "tests/browser")
 _ROOTS = ("src", "tests", "tests/unit", *_ROOMS, "keycache/tests/server", "keycache/tests/broker", "keycache/mosquitto")
 # What no slow test reads, but for those that read the pages' figures.
 _UNSEEN = ("CHANGELOG.md", "docs/*.md", "docs/figures/*", "docs/pictures/*", "tests/unit/*", "tests/golden/*")
-_PAGES = "tests/doc_*.py"
+_READ_PAGES = ("tests/doc_*.py",)
+_PAGES = re.compile(r"\"docs\b")
 # These are there for every test.
 _ALWAYS = ("tests/conftest.py", "tests/machines.py", "tests/browsers.py", "tests/spread.py", "tests/kept_answers.py")
 # How a test names the command line, or what starts it.
@@ -107,9 +108,10 @@ def digests(repository: Path, names: Iterable[str]) -> dict[str, str]:
         if str(PurePath(name).parent) not in _ROOMS or not PurePath(name).match("test_*.py"):
             continue
         seen = modules.seen_by([name]) | always
-        if _COMMAND_LINE.search((repository / name).read_text(encoding="utf-8")):
+        text = (repository / name).read_text(encoding="utf-8")
+        if _COMMAND_LINE.search(text):
             seen |= everything
-        if any(fnmatch(one, _PAGES) for one in seen):
+        if _PAGES.search(text) or any(_fits(one, _READ_PAGES) for one in seen):
             seen |= {one for one in there if one.startswith("docs/")}
         found[name] = _sha256([basis, *(f"{one} {content(one)}" for one in sorted(seen))])
     return found

@@ -14,6 +14,7 @@ FILES = {
     "tests/machine/test_one.py": "import helper\nfrom worldwise.run import start\n",
     "tests/machine/test_two.py": "def test(tool): pass\n",
     "tests/machine/test_pages.py": "import doc_blocks\n",
+    "tests/browser/test_page.py": 'PAGE = ROOT / "docs" / "use"\n',
     "tests/helper.py": "def f():\n    import lazily\n",
     "tests/lazily.py": "",
     "tests/unheard.py": "",
@@ -33,7 +34,7 @@ FILES = {
     "docs/examples/ci/ci.sh": "",
     "keycache/tests/server/redis.py": "",
 }
-ALL = {"test_one", "test_two", "test_pages"}
+ALL = {"test_one", "test_two", "test_pages", "test_page"}
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def repository(tmp_path: Path) -> Path:
         ("tests/lazily.py", {"test_one"}),
         ("tests/unheard.py", set()),
         ("tests/unit/test_three.py", set()),
-        ("docs/use/own.md", {"test_pages"}),
+        ("docs/use/own.md", {"test_pages", "test_page"}),
         ("tests/doc_blocks.py", {"test_pages"}),
         ("src/worldwise/report/page.py", {"test_two"}),
         ("src/worldwise/run/__init__.py", {"test_one", "test_two"}),
