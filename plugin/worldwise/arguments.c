@@ -10,6 +10,7 @@
 
 #include "cycles.h"
 #include "functions.h"
+#include "heap.h"
 #include "labels.h"
 #include "trace.h"
 
@@ -102,6 +103,8 @@ static bool read_argument(const char *argument)
 		return cycles_add_core(value);
 	if (is_key(argument, length, "call"))
 		return add_call(value);
+	if (is_key(argument, length, "heap"))
+		return heap_add(value);
 	if (is_key(argument, length, "label") || is_key(argument, length, "unlabel"))
 		return labels_add(value, *argument == 'u', false);
 	if (is_key(argument, length, "ta-label") || is_key(argument, length, "ta-unlabel"))
@@ -127,6 +130,8 @@ void arguments_usage(void)
 		"  label=N:ADDRESS, unlabel=N:ADDRESS, ta-label=N:ADDRESS, ta-unlabel=N:ADDRESS\n"
 		"                        regions that begin and end there, numbered behind those of calls (mode "
 		"stack)\n"
+		"  heap=KIND:ADDRESS     an allocator's function of the program: malloc, calloc, realloc, free, ... "
+		"(heap.h)\n"
 		"  entry=ADDRESS         where the program that has these functions begins\n"
 		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
 		"                        the TA whose stack and heap are looked at: its first instruction, as it was "

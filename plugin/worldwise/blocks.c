@@ -176,6 +176,7 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
 	block.call = call_at(block.pc);
+	block.heap = heap_function_at(block.pc);
 	block.label = labels_at(block.pc, false);
 	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "depth.h"
+#include "heap.h"
 #include "names.h"
 #include "passes.h"
 #include "processor.h"
@@ -203,6 +204,35 @@ void regions_label(const struct block *to)
 		end_labelled(label->call, to->pc, thread);
 	else
 		begin_labelled(label->call, to->pc, in_ta, thread);
+}
+
+/* The program is in a function of its allocator, or behind one: who called that. */
+static struct heap_caller caller_at(uint64_t back)
+{
+	return (struct heap_caller){ .thread = processor_thread(), .sp = processor_sp(), .back = back };
+}
+
+void regions_allocator(const struct block *to)
+{
+	uint64_t given[HEAP_GIVEN];
+	struct heap_caller caller;
+
+	if (!in_own_program())
+		return;
+	caller = caller_at(processor_x(LINK));
+	for (unsigned int i = 0; i < HEAP_GIVEN; i++)
+		given[i] = processor_x(i);
+	heap_enter(to->heap, &caller, given);
+}
+
+void regions_allocated(const struct block *to)
+{
+	struct heap_caller caller;
+
+	if (!in_own_program())
+		return;
+	caller = caller_at(to->pc);
+	(void)heap_return(&caller, processor_x(0));
 }
 
 /* The program ends, or one thread of it: no call of it returns any more. */

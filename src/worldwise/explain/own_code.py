@@ -139,6 +139,22 @@ class OwnExplainer(Explainer):
         """The deepest stack of the TA in a call, from where the TA was entered; None if nobody knows it."""
         return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
 
+    def heap_way(self, of: Pass) -> list[StackFrame]:
+        """The functions on the way to the allocator's when a start or a call had the most heap, the outermost first;
+        none if it asked for nothing.
+        """
+        way: list[StackFrame] = []
+        number = of.heap_frame
+        address = self.trace.frames[number].target if number in self.trace.frames else 0
+        while number in self.trace.frames:
+            frame = self.trace.frames[number]
+            way.append(self._frame(frame.context, address))
+            # Of a start, which another program begins, what that does is not shown.
+            if number == of.frame or frame.kind == "task":
+                break
+            number, address = frame.parent, frame.site
+        return way[::-1]
+
     def _peak(self, size: int, number: int, pc: int, path: Sequence[int]) -> PeakStack:
         way: list[StackFrame] = []
         address = pc

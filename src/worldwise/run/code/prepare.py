@@ -29,6 +29,7 @@ from worldwise.run.code.function_names import (
     matches,
     nearest_words,
 )
+from worldwise.run.code.heap import placed_functions
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
 from worldwise.run.code.region_counts import Counted, Counter, calls_of, find, printed_end
@@ -91,7 +92,7 @@ def prepare(
         _, mapped = find(
             emulator, machine_of(images, wanted.kind, work, name, FIND, architecture, wanted.loopback), command
         )
-        every = functions_of(_rows(content, mapped), demangle, wanted.regions)
+        every = functions_of(placed_functions(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
         thread = None if _is_name(wanted, every) else _thread(wanted, every, architecture)
         marks = _marks(wanted, own, mapped)
@@ -236,20 +237,6 @@ def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int
             name = f"{plain}.{number}"
         named[name] = function, address
     return named
-
-
-def _rows(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, str, int]]:
-    """Every function of every file that is mapped: its symbol, the file, and where it is in memory."""
-    for image, maps in images_in(content, mapped):
-        segments, functions = ask(content[image], ("segments",), ("named_functions",), what=files.quoted(image))
-        bias = bias_of(segments, maps)
-        if bias is None:
-            continue
-        for name, start, _ in functions:
-            address = start + bias
-            # Data that says it is a function is in no executable memory.
-            if any(one.begin <= address < one.end for one in maps):
-                yield name, image, address
 
 
 def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -> Function:

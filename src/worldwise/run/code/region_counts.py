@@ -41,6 +41,7 @@ from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import crash_words
+from worldwise.run.code.heap import heap_arguments
 from worldwise.run.code.process_lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets import own_armv7
@@ -209,6 +210,7 @@ class Counter:
         ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
         flat = is_armv7(machine)
         plugin = self.images.get(flat_plugin() if flat else plugin_recipe())
+        given = (*labels, *heap_arguments(initramfs_files(machine.files[own_code.ARCHIVE]), mapped))
         tables = list((cores or {}).values())
         calls = own_code.functions_in(addresses)
         # Models of flat programs run through everything.
@@ -216,17 +218,17 @@ class Counter:
         arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if sampled else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
-        parts += labels
+        parts += given
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
             if flat:
-                file, given = plugin.file("flat.so"), tuple(labels)
+                file = plugin.file("flat.so")
                 made: Plugin = FlatPlugin(file, arguments, functions, placed, calls, given)
             else:
-                made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
+                made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, given)
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
