@@ -140,12 +140,13 @@ class OwnExplainer(Explainer):
         return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
 
     def heap_way(self, of: Pass) -> list[StackFrame]:
-        """The functions on the way to the allocator's when a start or a call had the most heap, the outermost first;
-        none if it asked for nothing.
+        """The functions on the way to the one that asked the allocator when a start or a call had the most heap, the
+        outermost first; none if it asked for nothing.
         """
         way: list[StackFrame] = []
-        number = of.heap_frame
-        address = self.trace.frames[number].target if number in self.trace.frames else 0
+        own = self.trace.frames.get(of.heap_frame)
+        # Without the allocator's: of a call through the linker's table its name would be that of an entry there.
+        number, address = (own.parent, own.site) if own else (0, 0)
         while number in self.trace.frames:
             frame = self.trace.frames[number]
             way.append(self._frame(frame.context, address))

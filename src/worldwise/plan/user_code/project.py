@@ -74,6 +74,7 @@ class Limit(StrictModel):
     time: Annotated[str, Field(description="a time at a clock, such as '2ms@1.5GHz'")] | None = None
     core: _Text | None = None
     stack: _Size | None = None
+    heap: _Size | None = None
 
     @field_validator("change")
     @classmethod
@@ -196,8 +197,6 @@ _ONLY = {
     "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),
-    # How much heap a program or firmware takes is not looked at.
-    "heap": ("ta",),
 }
 
 
