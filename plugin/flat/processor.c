@@ -158,6 +158,12 @@ static uint32_t read_word(uint32_t address)
 	return word;
 }
 
+/* No TA is followed. */
+uint64_t processor_space_number(void)
+{
+	return 0;
+}
+
 /* For ../worldwise/heap.h. */
 uint64_t processor_pointer(uint64_t address)
 {

@@ -51,6 +51,10 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		{ "ta-heap", &arguments.ta_heap },
 		{ "ta-heap-bytes", &arguments.ta_heap_bytes },
 		{ "ta-stack", &arguments.ta_stack },
+		{ "ta-calls", &arguments.ta_calls },
+		{ "ta-opens", &arguments.ta_opens },
+		{ "ta-invokes", &arguments.ta_invokes },
+		{ "ta-closes", &arguments.ta_closes },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -136,6 +140,9 @@ void arguments_usage(void)
 		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
 		"                        the TA whose stack and heap are looked at: its first instruction, as it was "
 		"linked\n"
+		"  ta-calls=N, ta-opens=ADDRESS, ta-invokes=ADDRESS, ta-closes=ADDRESS\n"
+		"                        what TAs ask of other TAs are regions, numbered from N: OP-TEE's system "
+		"calls\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
@@ -152,9 +159,9 @@ bool arguments_read(int count, char **texts)
 			return false;
 		}
 	}
-	arguments.watches = arguments.calls_count || labels_are_there();
+	arguments.watches = arguments.calls_count || labels_are_there() || arguments.ta_calls;
 	if (arguments.watches && !(arguments.stack_mode && arguments.entry)) {
-		fprintf(stderr, "worldwise plugin: call= and label= need mode=stack and entry=ADDRESS\n");
+		fprintf(stderr, "worldwise plugin: call=, label= and ta-calls= need mode=stack and entry=ADDRESS\n");
 		return false;
 	}
 	return true;

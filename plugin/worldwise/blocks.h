@@ -35,6 +35,7 @@ struct block {
 	enum hook hook;
 	unsigned int call; /* 1 + the number of the function that begins here and whose calls are regions; else 0 */
 	const struct heap_function *heap; /* an allocator's that begins here; else NULL */
+	unsigned int ta_call;             /* 1 + which of OP-TEE's system calls for other TAs begins here; else 0 */
 	bool label;                       /* a region of the program begins or ends there: see labels.h */
 	int32_t deepest;                  /* how far below where it is at the begin the stack pointer gets: 0 or less */
 	bool moves_stack;                 /* it changes the stack pointer in a way that the code does not say */

@@ -135,6 +135,11 @@ uint64_t processor_user_space(void)
 	return read_register(registers.ttbr0) & 0x0000fffffffffffeu;
 }
 
+uint64_t processor_space_number(void)
+{
+	return read_register(registers.ttbr0) >> 48;
+}
+
 uint64_t processor_return_address(void)
 {
 	return read_register(registers.elr[processor_el()]);

@@ -112,6 +112,7 @@ class Measure(StrictModel):
     ta: _Text | None = None
     client: _Text | None = None
     firmware: _Text | None = None
+    other_tas: Annotated[_Names, Field(default_factory=list)]
     log_level: Annotated[int, Field(ge=0, le=4)] | None = None
     machine: _Text | None = None
     until: _Text | None = None
@@ -135,7 +136,7 @@ class Measure(StrictModel):
     def _path(cls, value: str | None) -> str | None:
         return None if value is None else _inside(value)
 
-    @field_validator("files", "libraries")
+    @field_validator("files", "libraries", "other_tas")
     @classmethod
     def _paths(cls, value: list[str]) -> list[str]:
         return [_inside(one) for one in value]
@@ -183,6 +184,7 @@ class Measure(StrictModel):
 
 # Keys that not every kind has.
 _ONLY = {
+    "other_tas": ("ta",),
     "log_level": ("ta",),
     "machine": ("firmware",),
     "until": ("firmware",),

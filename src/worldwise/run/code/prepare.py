@@ -33,6 +33,7 @@ from worldwise.run.code.heap import placed_functions
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
 from worldwise.run.code.region_counts import Counted, Counter, calls_of, find, printed_end
+from worldwise.run.code.ta.calls import name_of, ta_targets
 from worldwise.run.code.ta.functions import TaFunctions, prove, ta_functions
 from worldwise.targets.own_code import machine_of
 
@@ -103,6 +104,11 @@ def prepare(
             chosen = {}
         ta_file = next(iter(wanted.application.guest_files)) if wanted.application else ""
         chosen |= _named(as_functions(marks, ta_file), chosen)
+        if wanted.application and not wanted.regions:
+            chosen |= {
+                name: Function(name, "tee", own_code.TA_CALLS + place, frozenset())
+                for place, name in enumerate(own_code.TA_FUNCTIONS)
+            }
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT, architecture, wanted.loopback)
@@ -421,6 +427,9 @@ def _by_command(
             thread=thread,
             thread_name=thread_name[:_MOST_THREAD_NAME],
         )
+        if one.address >= own_code.TA_CALLS:
+            yield from _by_target(name, region, counted, addresses)
+            continue
         if one.name != INVOKE:
             yield name, region
             continue
@@ -428,6 +437,18 @@ def _by_command(
         commands = sorted({call.given[1] & 0xFFFFFFFF for call in calls})
         for command in commands or (None,):
             yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
+
+
+def _by_target(
+    name: str, region: Region, counted: Counted, addresses: Sequence[int]
+) -> Iterator[tuple[str, Region]]:
+    """The regions of what TAs ask of other TAs: each TA that is called is one, or each of its commands."""
+    targets = ta_targets(counted.trace, addresses)
+    invokes = name == own_code.INVOKES
+    calls, _ = calls_of(counted.trace, addresses, region)
+    for target, command in sorted({(targets[one.id], one.given[1] & 0xFFFFFFFF if invokes else -1) for one in calls}):
+        of = region.model_copy(update={"target": target, "command": command if invokes else None})
+        yield f"{name}.{name_of(target)}{f'.{command}' if invokes else ''}", of
 
 
 def _beside(calls: Sequence[Pass]) -> int:
