@@ -7,6 +7,7 @@
 
 #include "../worldwise/counts.h"
 #include "../worldwise/events.h"
+#include "../worldwise/heap.h"
 #include "../worldwise/labels.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/tables.h"
@@ -132,6 +133,7 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
 	nested++;
+	heap_begin();
 	note_returns();
 	if (function)
 		peak_enter(call->sp, by_threads ? flat_tasks_handles() : exception);
@@ -167,6 +169,8 @@ static void write_pass(const struct call *call, const char *how, uint64_t counte
 		record_number(record, "result", returned ? flat_processor_register(0) : 0);
 		peak_write(record);
 	}
+	if (heap_is_watched())
+		heap_write(record);
 	record_number(record, "events", call == calls ? events_seen().written : 0);
 	record_number(record, "events_dropped", call == calls ? events_seen().dropped : 0);
 	record_write(record);
@@ -178,6 +182,8 @@ static void close_call(const char *how)
 	const struct call *call = &calls[nested - 1];
 
 	counts_flush(call->id);
+	heap_end(nested - 1);
+	heap_write_node();
 	if (call->function) {
 		peak_leave();
 		peak_write_node();
@@ -197,6 +203,8 @@ void calls_leave(void)
 	while (nested > 1)
 		close_call("ended");
 	counts_flush(calls[0].id);
+	heap_end(0);
+	heap_write_node();
 	nested = 0;
 	note_returns();
 }
@@ -221,6 +229,7 @@ void calls_exit_of(unsigned int thread)
 void calls_begin(uint64_t pc)
 {
 	stack_begin(pc, pc);
+	heap_forget();
 	scoreboard->active = 1;
 	peak_may_jump = true;
 	peak_begin();
@@ -300,7 +309,8 @@ static void end_labelled(unsigned int function, uint64_t pc, unsigned int except
 
 bool calls_watch(uint64_t pc)
 {
-	return (functions && g_hash_table_contains(functions, as_pointer(pc))) || (has_labels && labels_at(pc, false));
+	return (functions && g_hash_table_contains(functions, as_pointer(pc))) ||
+	       (has_labels && labels_at(pc, false)) || heap_function_at(pc);
 }
 
 /* What begins at `pc` or ends by a label there. */
@@ -317,10 +327,35 @@ static void look_at(uint64_t pc, unsigned int exception)
 		begin_labelled(label->call, pc, exception);
 }
 
+/* Who calls a function of the allocator, or is behind one. */
+static struct heap_caller caller_at(uint64_t back, unsigned int exception)
+{
+	/* Of firmware a handler of an exception, and a task, are each like a thread. */
+	return (struct heap_caller){ .thread = (uint64_t)switches_task() << 32 | exception,
+				     .sp = flat_processor_stack(),
+				     .back = back };
+}
+
+static void look_at_heap(const struct heap_function *function, unsigned int exception)
+{
+	struct heap_caller caller = caller_at(flat_processor_link() & ~1u, exception);
+	uint64_t given[HEAP_GIVEN];
+
+	for (unsigned int i = 0; i < HEAP_GIVEN; i++)
+		given[i] = flat_processor_register(i);
+	heap_enter(function, &caller, given);
+}
+
 bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 {
+	const struct heap_function *function;
 	size_t found;
 
+	if (heap_open && heap_awaits(pc)) {
+		struct heap_caller caller = caller_at(pc, exception);
+
+		(void)heap_return(&caller, flat_processor_register(0));
+	}
 	while (nested > 1 && (found = returning(pc, exception))) {
 		/* What it called and did not return was left, as longjmp does. */
 		while (nested > found)
@@ -329,6 +364,8 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 	}
 	if (watched)
 		look_at(pc, exception);
+	if (watched && (function = heap_function_at(pc)))
+		look_at_heap(function, exception);
 	return (ends_at && pc == ends_at) || counts_now() >= calls_limit;
 }
 

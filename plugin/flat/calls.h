@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../worldwise/heap.h"
+
 /* The calls of the function there are passes. False if there are too many functions. */
 bool calls_add(uint64_t address);
 /* A region begins at that address, or ends there: see ../worldwise/labels.h. False if there are too many. */
@@ -32,7 +34,7 @@ void calls_end(uint64_t value);
 /* The program ends, or one thread of it: no call of it returns any more. */
 void calls_exit(void);
 void calls_exit_of(unsigned int thread);
-/* Whether a call or a labelled region begins at `pc`, or ends by a label there. */
+/* Whether a call, a labelled region or a function of the allocator begins at `pc`, or ends by a label there. */
 bool calls_watch(uint64_t pc);
 /*
  * The block at `pc` is about to be executed in the handler of `exception`, 0 for none, or in that thread; all before is
@@ -44,10 +46,10 @@ extern uint64_t calls_limit;
 /* Has the bit of CALLS_BIT() of each address that an open call returns to. */
 extern uint64_t calls_returns;
 #define CALLS_BIT(pc) (UINT64_C(1) << ((pc) >> 1 & 63))
-/* Whether no open call returns to `pc`; it may say no too often. */
+/* Whether no open call, nor one of the allocator, returns to `pc`; it may say no too often. */
 static inline bool calls_look_away(uint64_t pc)
 {
-	return !(calls_returns & CALLS_BIT(pc));
+	return !((calls_returns | heap_returns) & CALLS_BIT(pc));
 }
 
 /* The machine ends: what was executed last is counted. */

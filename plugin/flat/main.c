@@ -8,6 +8,7 @@
  *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
  *   call=ADDRESS       the calls of the function there are passes; can be given again (mode stack)
  *   label=N:ADDRESS, unlabel=N:ADDRESS   besides, passes of that number begin and end there
+ *   heap=KIND:ADDRESS   besides, an allocator's function: see ../worldwise/heap.h
  *   until=ADDRESS      a microcontroller: the machine ends when the function there is called
  *   limit=N            or after N instructions
  *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs
@@ -32,6 +33,7 @@
 #include "../worldwise/arguments.h"
 #include "../worldwise/counts.h"
 #include "../worldwise/functions.h"
+#include "../worldwise/heap.h"
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "blocks.h"
@@ -130,6 +132,8 @@ static bool read_argument(const char *argument)
 		return read_number(argument + 5, &number) && calls_add(number);
 	if (!strncmp(argument, "label=", 6) || !strncmp(argument, "unlabel=", 8))
 		return calls_add_label(strchr(argument, '=') + 1, *argument == 'u');
+	if (!strncmp(argument, "heap=", 5))
+		return heap_add(argument + 5);
 	if (!strncmp(argument, "begin=", 6))
 		return read_number(argument + 6, &followed.begins);
 	if (!strncmp(argument, "end=", 4))

@@ -6,6 +6,7 @@
 
 #include <qemu-plugin.h>
 
+#include "../worldwise/heap.h"
 #include "../worldwise/processor.h"
 #include "../worldwise/trace.h"
 
@@ -155,6 +156,18 @@ static uint32_t read_word(uint32_t address)
 	if (memory->len == sizeof(word))
 		memcpy(&word, memory->data, sizeof(word));
 	return word;
+}
+
+/* No TA is followed. */
+uint64_t processor_space_number(void)
+{
+	return 0;
+}
+
+/* For ../worldwise/heap.h. */
+uint64_t processor_pointer(uint64_t address)
+{
+	return read_word((uint32_t)address);
 }
 
 uint32_t flat_processor_interrupted(void)

@@ -10,6 +10,7 @@
 
 #include "cycles.h"
 #include "functions.h"
+#include "heap.h"
 #include "labels.h"
 #include "trace.h"
 
@@ -50,6 +51,10 @@ static bool read_number(const char *argument, size_t length, const char *value)
 		{ "ta-heap", &arguments.ta_heap },
 		{ "ta-heap-bytes", &arguments.ta_heap_bytes },
 		{ "ta-stack", &arguments.ta_stack },
+		{ "ta-calls", &arguments.ta_calls },
+		{ "ta-opens", &arguments.ta_opens },
+		{ "ta-invokes", &arguments.ta_invokes },
+		{ "ta-closes", &arguments.ta_closes },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -102,6 +107,8 @@ static bool read_argument(const char *argument)
 		return cycles_add_core(value);
 	if (is_key(argument, length, "call"))
 		return add_call(value);
+	if (is_key(argument, length, "heap"))
+		return heap_add(value);
 	if (is_key(argument, length, "label") || is_key(argument, length, "unlabel"))
 		return labels_add(value, *argument == 'u', false);
 	if (is_key(argument, length, "ta-label") || is_key(argument, length, "ta-unlabel"))
@@ -127,10 +134,15 @@ void arguments_usage(void)
 		"  label=N:ADDRESS, unlabel=N:ADDRESS, ta-label=N:ADDRESS, ta-unlabel=N:ADDRESS\n"
 		"                        regions that begin and end there, numbered behind those of calls (mode "
 		"stack)\n"
+		"  heap=KIND:ADDRESS     an allocator's function of the program: malloc, calloc, realloc, free, ... "
+		"(heap.h)\n"
 		"  entry=ADDRESS         where the program that has these functions begins\n"
 		"  ta-entry=ADDRESS, ta-word=WORD, ta-stack=BYTES, ta-heap=ADDRESS, ta-heap-bytes=BYTES\n"
 		"                        the TA whose stack and heap are looked at: its first instruction, as it was "
 		"linked\n"
+		"  ta-calls=N, ta-opens=ADDRESS, ta-invokes=ADDRESS, ta-closes=ADDRESS\n"
+		"                        what TAs ask of other TAs are regions, numbered from N: OP-TEE's system "
+		"calls\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
@@ -147,9 +159,9 @@ bool arguments_read(int count, char **texts)
 			return false;
 		}
 	}
-	arguments.watches = arguments.calls_count || labels_are_there();
+	arguments.watches = arguments.calls_count || labels_are_there() || arguments.ta_calls;
 	if (arguments.watches && !(arguments.stack_mode && arguments.entry)) {
-		fprintf(stderr, "worldwise plugin: call= and label= need mode=stack and entry=ADDRESS\n");
+		fprintf(stderr, "worldwise plugin: call=, label= and ta-calls= need mode=stack and entry=ADDRESS\n");
 		return false;
 	}
 	return true;

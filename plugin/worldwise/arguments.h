@@ -23,7 +23,11 @@ struct arguments {
 	uint64_t ta_heap;        /* its heap; 0 if nobody knows where that is */
 	uint64_t ta_heap_bytes;  /* and how large; */
 	uint64_t ta_stack;       /* the bytes of its stack; 0 for no TA */
-	uint64_t *calls;         /* its functions whose calls are regions */
+	uint64_t ta_calls;   /* the number of the first of three regions, what TAs ask of other TAs; 0 for none, and */
+	uint64_t ta_opens;   /* where OP-TEE's core has its system calls for it: a session, */
+	uint64_t ta_invokes; /* a command, */
+	uint64_t ta_closes;  /* and the session's end */
+	uint64_t *calls;     /* its functions whose calls are regions */
 	unsigned int calls_count;
 	bool watches; /* calls or labels (labels.h) are regions */
 };

@@ -97,6 +97,17 @@ static enum hook hook_at(uint64_t address)
 	return HOOK_NONE;
 }
 
+/* 1 + which of OP-TEE's system calls for other TAs is there, in the order of their regions; 0 if none is. */
+static unsigned int ta_call_at(uint64_t address)
+{
+	const uint64_t places[] = { arguments.ta_opens, arguments.ta_invokes, arguments.ta_closes };
+
+	for (unsigned int i = 0; arguments.ta_calls && i < sizeof(places) / sizeof(places[0]); i++)
+		if (places[i] == address)
+			return i + 1;
+	return 0;
+}
+
 /* 1 + the number of the function there whose calls are regions; 0 if there is none. */
 static unsigned int call_at(uint64_t address)
 {
@@ -176,6 +187,8 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
 	block.call = call_at(block.pc);
+	block.ta_call = ta_call_at(block.pc);
+	block.heap = heap_function_at(block.pc);
 	block.label = labels_at(block.pc, false);
 	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);

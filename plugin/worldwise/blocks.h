@@ -9,6 +9,7 @@
 #include <qemu-plugin.h>
 
 #include "decode.h"
+#include "heap.h"
 
 /* Every exception vector is aligned to this (Arm ARM, D1.4). */
 #define VECTOR_ALIGNMENT 0x80
@@ -32,14 +33,16 @@ struct block {
 	enum flow flow; /* behind its last instruction */
 	enum vector_state vector;
 	enum hook hook;
-	unsigned int call;     /* 1 + the number of the function that begins here and whose calls are regions; else 0 */
-	bool label;            /* a region of the program begins or ends there: see labels.h */
-	int32_t deepest;       /* how far below where it is at the begin the stack pointer gets: 0 or less */
-	bool moves_stack;      /* it changes the stack pointer in a way that the code does not say */
-	bool enters;           /* begins where the program that has these functions begins */
-	bool masks;            /* interrupts may wait, or wait no longer, behind its last instruction */
-	bool reads;            /* is one mrs of the counter */
-	bool ends;             /* is one, and the mark at which a region ends follows it */
+	unsigned int call; /* 1 + the number of the function that begins here and whose calls are regions; else 0 */
+	const struct heap_function *heap; /* an allocator's that begins here; else NULL */
+	unsigned int ta_call;             /* 1 + which of OP-TEE's system calls for other TAs begins here; else 0 */
+	bool label;                       /* a region of the program begins or ends there: see labels.h */
+	int32_t deepest;                  /* how far below where it is at the begin the stack pointer gets: 0 or less */
+	bool moves_stack;                 /* it changes the stack pointer in a way that the code does not say */
+	bool enters;                      /* begins where the program that has these functions begins */
+	bool masks;                       /* interrupts may wait, or wait no longer, behind its last instruction */
+	bool reads;                       /* is one mrs of the counter */
+	bool ends;                        /* is one, and the mark at which a region ends follows it */
 	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */
 	unsigned int reads_to; /* the x register its mrs writes */
 	uint64_t taken;       /* how often its last instruction went elsewhere than behind it, since this was written */

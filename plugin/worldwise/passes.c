@@ -9,6 +9,7 @@
 #include "counts.h"
 #include "cycles.h"
 #include "depth.h"
+#include "heap.h"
 #include "masks.h"
 #include "processor.h"
 #include "stack.h"
@@ -50,6 +51,7 @@ static bool begin_outermost(uint64_t mark, uint64_t pc)
 	tasks_forget();
 	threads_forget();
 	depth_forget();
+	heap_forget();
 	running = context_of(processor_el(), processor_secure(), 0);
 	stack_begin(mark, pc);
 	masks_forget();
@@ -138,6 +140,7 @@ void passes_begin(uint64_t mark, uint64_t pc, size_t around)
 		masks_begin(pc);
 	if (arguments.watches)
 		depth_begin();
+	heap_begin();
 	sampling_begin(&pass->sampling);
 	cycles_of_pass(&pass->sampling);
 	if (!nested) {
@@ -176,6 +179,7 @@ void passes_end(size_t at)
 		masks_end(at);
 	if (arguments.watches)
 		depth_end(at, around, on_stack);
+	heap_end(at);
 	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
 	if (!nested) {
 		ended.events = events_seen();
@@ -208,6 +212,8 @@ void passes_write(uint64_t end)
 		masks_write_nodes();
 	if (arguments.watches)
 		depth_write_nodes();
+	if (heap_is_watched())
+		heap_write_node();
 	record = record_new("pass");
 	record_number(record, "id", ended.pass.id);
 	record_number(record, "parent", ended.pass.parent);
@@ -224,6 +230,8 @@ void passes_write(uint64_t end)
 		write_call(record, &ended.pass);
 	if (arguments.watches)
 		depth_write(record);
+	if (heap_is_watched())
+		heap_write(record);
 	if (arguments.stack_mode)
 		masks_write(record);
 	record_number(record, "events", ended.events.written);

@@ -42,9 +42,12 @@ struct pass {
 	uint64_t recursions; /* calls of the same function within it, which are no passes of their own */
 	uint64_t given[CALL_ARGUMENTS];
 	char name[NAME_BYTES]; /* of that thread, if it was given one */
-	bool labelled;         /* it goes from a label to another one: it is no function's, and returns nowhere */
-	struct node *outside;  /* the node that it returns to */
-	const char *how;       /* it ended; NULL for a mark */
+	/* Of a call of another TA: where OP-TEE's core goes on behind it, and its stack pointer then; else 0. */
+	uint64_t core_back;
+	uint64_t core_sp;
+	bool labelled;        /* it goes from a label to another one: it is no function's, and returns nowhere */
+	struct node *outside; /* the node that it returns to */
+	const char *how;      /* it ended; NULL for a mark */
 	uint64_t result;
 };
 

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "blocks.h"
+#include "heap.h"
 #include "trace.h"
 
 #define FRAME_POINTER 29
@@ -134,6 +135,11 @@ uint64_t processor_user_space(void)
 	return read_register(registers.ttbr0) & 0x0000fffffffffffeu;
 }
 
+uint64_t processor_space_number(void)
+{
+	return read_register(registers.ttbr0) >> 48;
+}
+
 uint64_t processor_return_address(void)
 {
 	return read_register(registers.elr[processor_el()]);
@@ -168,6 +174,16 @@ static bool read_two_words(uint64_t address, uint64_t words[2])
 		return false;
 	memcpy(words, scratch->data, 16);
 	return true;
+}
+
+uint64_t processor_pointer(uint64_t address)
+{
+	uint64_t value = 0;
+
+	g_byte_array_set_size(scratch, 0);
+	if (qemu_plugin_read_memory_vaddr(address, scratch, sizeof(value)) && scratch->len == sizeof(value))
+		memcpy(&value, scratch->data, sizeof(value));
+	return value;
 }
 
 void processor_text(uint64_t address, char *text, size_t most)

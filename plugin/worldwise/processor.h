@@ -29,6 +29,9 @@ bool processor_secure(void);
 /* The address of user space's translation table, without the process's number that may stand above it. */
 uint64_t processor_user_space(void);
 
+/* The number of its address space (ASID), which is above that. */
+uint64_t processor_space_number(void);
+
 /* Of the exception that was taken to the current level last: where it returns to, in which state and at which level it
  * was taken, why. */
 uint64_t processor_return_address(void);

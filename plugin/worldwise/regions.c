@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "depth.h"
+#include "heap.h"
 #include "names.h"
 #include "passes.h"
 #include "processor.h"
@@ -25,6 +26,7 @@ static uint64_t begins_at; /* the mrs of a mark that was passed; 0 if that was e
 static uint64_t mark;      /* and the address of the mark */
 
 size_t open_calls;
+size_t ta_calls_open;
 static uint64_t own_space; /* the translation table of the program whose calls are regions; 0 until it begins */
 
 uint64_t reading_at;
@@ -55,6 +57,7 @@ static void end_call(size_t at, const char *how)
 	ended.closed = !returned || ended.pass.labelled ||
 		       (ended.depth == ended.pass.depth - 1 && stack_node() == ended.pass.outside);
 	open_calls--;
+	ta_calls_open -= ended.pass.core_back != 0;
 	passes_write(ended.pass.begin + ended.instructions);
 }
 
@@ -203,6 +206,91 @@ void regions_label(const struct block *to)
 		end_labelled(label->call, to->pc, thread);
 	else
 		begin_labelled(label->call, to->pc, in_ta, thread);
+}
+
+/* The program is in a function of its allocator, or behind one: who called that. */
+static struct heap_caller caller_at(uint64_t back)
+{
+	return (struct heap_caller){ .thread = processor_thread(), .sp = processor_sp(), .back = back };
+}
+
+void regions_allocator(const struct block *to)
+{
+	uint64_t given[HEAP_GIVEN];
+	struct heap_caller caller;
+
+	if (!in_own_program())
+		return;
+	caller = caller_at(processor_x(LINK));
+	for (unsigned int i = 0; i < HEAP_GIVEN; i++)
+		given[i] = processor_x(i);
+	heap_enter(to->heap, &caller, given);
+}
+
+void regions_allocated(const struct block *to)
+{
+	struct heap_caller caller;
+
+	if (!in_own_program())
+		return;
+	caller = caller_at(to->pc);
+	(void)heap_return(&caller, processor_x(0));
+}
+
+/* The registers in which OP-TEE's system calls have their arguments. */
+#define TA_UUID 0
+#define TA_SESSION 0
+#define TA_COMMAND 2
+#define TA_SESSION_PLACE 3
+
+/*
+ * OP-TEE's core begins to do what a TA has asked of another one. Recorded are the session, the command and whose that is:
+ * the number of the TA's address space; of one that opens a session the UUID, and the session once it is there.
+ */
+void regions_ta_calls(const struct block *to)
+{
+	struct pass *pass;
+
+	if (!running->secure || running->el != 1)
+		return;
+	if (nested == MAX_NESTED) {
+		trace_give_up("calls that are regions stand in one another too deeply", to->pc);
+		return;
+	}
+	pass = begin_call((unsigned int)arguments.ta_calls + to->ta_call - 1, to->pc, calling_thread(to->pc));
+	pass->labelled = true;
+	/* No function of the program that is entered leaves it. */
+	pass->sp = UINT64_MAX;
+	pass->core_back = processor_x(LINK);
+	pass->core_sp = processor_sp();
+	ta_calls_open++;
+	pass->given[3] = processor_space_number();
+	if (to->pc == arguments.ta_opens) {
+		pass->given[0] = processor_pointer(processor_x(TA_UUID));
+		pass->given[1] = processor_pointer(processor_x(TA_UUID) + 8);
+		pass->given[2] = processor_x(TA_SESSION_PLACE);
+	} else {
+		pass->given[0] = processor_x(TA_SESSION);
+		pass->given[1] = to->pc == arguments.ta_invokes ? processor_x(TA_COMMAND) : 0;
+	}
+}
+
+void regions_ta_called(const struct block *to)
+{
+	size_t found = nested;
+	struct pass *pass;
+	size_t last;
+
+	while (found > 0 && passes[found - 1].call && passes[found - 1].core_back != to->pc)
+		found--;
+	if (!found || !passes[found - 1].call || running->el != 1 || processor_sp() != passes[found - 1].core_sp)
+		return;
+	pass = &passes[found - 1];
+	if (pass->mark == arguments.ta_opens)
+		pass->given[2] = (uint32_t)processor_pointer(pass->given[2]);
+	while ((last = passes_innermost(pass->thread)) > found)
+		end_call(last - 1, "left");
+	end_call(found - 1, "returned");
 }
 
 /* The program ends, or one thread of it: no call of it returns any more. */

@@ -19,6 +19,7 @@
 
 #include "blocks.h"
 #include "counts.h"
+#include "heap.h"
 #include "labels.h"
 #include "stack.h"
 
@@ -55,21 +56,36 @@ void regions_call(const struct block *to);
 void regions_label(const struct block *to);
 void regions_look_for_return(struct block *to);
 void regions_enter(void);
+void regions_ta_calls(const struct block *to);
+void regions_ta_called(const struct block *to);
+void regions_allocator(const struct block *to);
+void regions_allocated(const struct block *to);
 
 /* How many passes that are calls are open. */
 extern size_t open_calls;
+/* And of these, calls of other TAs. */
+extern size_t ta_calls_open;
 
 /* The same block, behind regions_at(): ends the calls that return to it, and begins the one that it is the first of. */
 static inline void regions_calls_at(struct block *to)
 {
+	/* What a call has asked for as its last act it has taken. */
+	if (heap_open && heap_awaits(to->pc))
+		regions_allocated(to);
 	if (open_calls)
 		regions_look_for_return(to);
+	if (ta_calls_open && running->secure)
+		regions_ta_called(to);
 	if (to->enters)
 		regions_enter();
 	if (to->call)
 		regions_call(to);
+	if (to->heap)
+		regions_allocator(to);
 	if (to->label || (labels_are_in_ta() && running->secure && !running->el))
 		regions_label(to);
+	if (to->ta_call)
+		regions_ta_calls(to);
 }
 
 /* The machine ended: gives up if a pass is open. */

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "arguments.h"
 #include "processor.h"
 #include "tables.h"
 #include "trace.h"
@@ -46,9 +47,15 @@ static void context_write(const struct context *context)
 	record_write(record);
 }
 
+/* TAs have one translation table in turn, and a number for what is in it. */
+static uint64_t space_of_ta(void)
+{
+	return arguments.ta_calls ? processor_space_number() : 0;
+}
+
 const struct context *context_of(unsigned int el, bool secure, uint64_t task)
 {
-	uint64_t space = el || secure ? 0 : processor_user_space();
+	uint64_t space = el ? 0 : secure ? space_of_ta() : processor_user_space();
 	struct context *context;
 
 	for (guint i = 0; i < contexts->len; i++) {

@@ -11,8 +11,9 @@ struct context {
 	uint32_t id; /* in the trace */
 	unsigned int el;
 	bool secure;
-	uint64_t task;  /* Linux's task_struct; 0 for the region's own */
-	uint64_t space; /* at EL0 of the normal world, the translation table: another after exec */
+	uint64_t task; /* Linux's task_struct; 0 for the region's own */
+	uint64_t
+		space; /* at EL0 of the normal world, the translation table: another after exec; of a TA that calls others a number */
 };
 
 enum node_kind {

@@ -57,7 +57,7 @@ def test_the_example_is_a_good_file() -> None:
     [
         ("format = 1", "format = 2", "worldwise.toml:1: format: 2 is not known. Allowed: 1."),
         ("format = 1", "", "the key 'format' is missing. Required: format, measure."),
-        ("regions", 'heap = "4KiB"\nregions', "heap is for ta, and this is a program"),
+        ("regions", 'flash = "4KiB"\nregions', "flash is for firmware, and this is a program"),
         ("regions", "region", "worldwise.toml:5: measure.bench.region: there is no such key."),
         ("regions", "region", "did you mean 'regions'?"),
         (
@@ -146,7 +146,7 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
             for at, region in enumerate(measure.limit)
         }
         passes = [
-            SimpleNamespace(id=n, begin=n, instructions=count, call=at + 1, how="returned", stack=stack)
+            SimpleNamespace(id=n, begin=n, instructions=count, call=at + 1, how="returned", stack=stack, parent=1)
             for at, region in enumerate(regions)
             for n, count in enumerate(counts[f"{name}/{region}"], 1)
         ]
@@ -203,6 +203,28 @@ def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPa
     assert found.found == f"{max(1024, -(-(taken + 32) // 16) * 16):,} B"
     monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 0, 0),))
     with pytest.raises(WorldwiseError, match="nobody can say where the heap of this TA is"):
+        verdicts(opened, made)
+
+
+@pytest.mark.parametrize(("taken", "kept"), [(4096, True), (4097, False)])
+def test_limits_of_the_heap_of_a_program(taken: int, kept: bool) -> None:
+    """Of its starts as a whole, and of a region's calls; what nobody looked at is not 0."""
+    text = GOOD.replace("regions", 'heap = "4KiB"\nregions').replace("instructions = 10", 'heap = "4KiB"')
+    opened = making.Opened(Path("here"), parse(Project, text, "worldwise.toml"), text)
+    made = made_of(opened, {"bench/crc32": [10, 9]})
+    trace = cast(Any, made[0].ready.counted.trace)
+    for one in trace.passes:
+        one.heap = taken
+    trace.passes += [SimpleNamespace(parent=None, call=0, heap=one) for one in (0, taken)]
+    found = [one for one in verdicts(opened, made) if one.what == "heap"]
+    assert [(one.case, one.kept, one.where) for one in found] == [
+        ("own/bench", kept, "here/worldwise.toml:5"),
+        ("own/bench/crc32", kept, "here/worldwise.toml:8"),
+    ]
+    assert {one.found for one in found} == {f"{taken:,} B"}
+    for one in trace.passes:
+        one.heap = None
+    with pytest.raises(WorldwiseError, match="toml:5: nobody can say where the allocator of this program is"):
         verdicts(opened, made)
 
 

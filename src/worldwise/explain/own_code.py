@@ -12,7 +12,9 @@ from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
+from worldwise.libraries.user_code.kinds import OTHER_TA
 from worldwise.machine.symbols.own_program import LAUNCHER
+from worldwise.machine.symbols.space import Level
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Context, Frame, Pass
 
@@ -107,8 +109,20 @@ class OwnExplainer(Explainer):
         ]
         names = [name for name in dict.fromkeys(images) if name != "linux:vdso"]
         self.own_layers = frozenset(name for name in names if name not in _KNOWN)
-        self.rules = with_images(self.rules, names)
+        others = [one.image for one in self.space.floating(Level("secure", 0)) if one.image.startswith(OTHER_TA)]
+        self.rules = with_images(self.rules, [*names, *others])
         super()._resolve_contexts()
+
+    def _secure(self, context: Context) -> Level:
+        shared = Level("secure", context.el)
+        tables = self.space.floating(shared)
+        if context.el or not any(one.image.startswith(OTHER_TA) for one in tables):
+            return shared
+        # Several TAs lie at the same addresses, each in an address space with a number.
+        level = Level("secure", 0, str(context.space))
+        if not self.space.floating(level):
+            self.space.add_floating(level, tables)
+        return level
 
     def _is_other(self, _context: int) -> bool:
         return self._contexts[_context].process not in (self.program, LAUNCHER)
@@ -138,6 +152,23 @@ class OwnExplainer(Explainer):
     def ta_peak(self, of: Pass) -> PeakStack | None:
         """The deepest stack of the TA in a call, from where the TA was entered; None if nobody knows it."""
         return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
+
+    def heap_way(self, of: Pass) -> list[StackFrame]:
+        """The functions on the way to the one that asked the allocator when a start or a call had the most heap, the
+        outermost first; none if it asked for nothing.
+        """
+        way: list[StackFrame] = []
+        own = self.trace.frames.get(of.heap_frame)
+        # Without the allocator's: of a call through the linker's table its name would be that of an entry there.
+        number, address = (own.parent, own.site) if own else (0, 0)
+        while number in self.trace.frames:
+            frame = self.trace.frames[number]
+            way.append(self._frame(frame.context, address))
+            # Of a start, which another program begins, what that does is not shown.
+            if number == of.frame or frame.kind == "task":
+                break
+            number, address = frame.parent, frame.site
+        return way[::-1]
 
     def _peak(self, size: int, number: int, pc: int, path: Sequence[int]) -> PeakStack:
         way: list[StackFrame] = []

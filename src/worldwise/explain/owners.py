@@ -295,7 +295,7 @@ class Explainer:
             if context.el == 3:
                 self._contexts[number] = Level("monitor", 3)
             elif context.secure:
-                self._contexts[number] = Level("secure", context.el)
+                self._contexts[number] = self._secure(context)
             elif context.el == 0:
                 self._contexts[number] = Level("normal", 0, self._process(context, executed[number]))
             else:
@@ -325,6 +325,10 @@ class Explainer:
             yield self._contexts[frame.context], frame.target
             if frame.parent in self.trace.frames:
                 yield self._contexts[self.trace.frames[frame.parent].context], frame.site
+
+    def _secure(self, context: Context) -> Level:
+        """Where code of the secure world's two levels is. A machine has one TA, if nobody says more."""
+        return Level("secure", context.el)
 
     def _is_other(self, _context: int) -> bool:
         """Whether a task that is not the region's own is another process."""

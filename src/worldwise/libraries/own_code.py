@@ -41,6 +41,10 @@ _FORMAT = 1
 # No function is there: the addresses that stand for marks, by their number, begin here.
 MARKED = 2**62
 
+# What TAs ask of other TAs, which OP-TEE's core does in functions of its own: they stand for it in that order.
+TA_CALLS = 2**63
+OPENS, INVOKES, CLOSES = TA_FUNCTIONS = ("TEE_OpenTASession", "TEE_InvokeTACommand", "TEE_CloseTASession")
+
 _Address = Annotated[int, Field(ge=0, lt=2**64)]
 _Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9+.=_-]{0,199}$")]
 
@@ -57,6 +61,7 @@ class Region(_Part):
         image: the file that has it, by its path on the measured machine.
         address: where it begins.
         command: the command of the TA's calls that are meant; None for all calls.
+        target: the UUID of the TA that is called, of calls that a TA makes; empty for others.
         calls: how many calls there were, in all lives of the program.
         thread: where the function is that the thread began with whose calls are meant; None for those of all threads.
         thread_name: the name that was given to the thread whose calls are meant; empty for those of all threads.
@@ -66,6 +71,7 @@ class Region(_Part):
     image: str
     address: _Address
     command: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    target: Annotated[str, Field(pattern="^([0-9a-f-]{36}|unknown)?$")] = ""
     calls: Annotated[int, Field(ge=1)] = 1
     thread: _Address | None = None
     thread_name: Annotated[str, Field(max_length=15)] = ""

@@ -193,6 +193,11 @@ class Pass(RecordModel):
         stack_written: how deep the lowest store was, if the plugin looked.
         ta_stack, ta_frame, ta_pc, ta_path: the same of the TA's stack, below where it was when the TA was entered.
         ta_heap: how many bytes of the TA's heap, from its end, were ever taken.
+        heap: of own code, how many bytes more than at its begin the program had asked its allocator for and not given
+            back, at most; none if nobody looked.
+        heap_frame: the frame of the allocator's function that asked for the last of them; 0 if it asked for none.
+        heap_blocks: how many blocks it asked for.
+        heap_left: how many bytes more than at its begin it had at its end.
         masked: the instructions before which the normal world's interrupts waited, inner passes included; none if
             nobody has looked.
         stretches: the longest of their rows, the longest first.
@@ -228,6 +233,10 @@ class Pass(RecordModel):
     ta_pc: Address = 0
     ta_path: Annotated[list[int], Field(default_factory=list)]
     ta_heap: Count = 0
+    heap: Count | None = None
+    heap_frame: Count = 0
+    heap_blocks: Count = 0
+    heap_left: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
     masked: Count | None = None
     stretches: Annotated[list[Stretch], Field(default_factory=list, max_length=16)]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, TA
+from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, OTHER_TA, TA
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
@@ -65,23 +65,25 @@ def application(
     ta: str,
     ta_folder: Path,
     client: str,
-    client_folder: Path,
+    client_folder: Path | None,
     level: int | None,
     build_file: str = "",
     builders: Path | None = None,
 ) -> Recipe:
     """A user's TA and client, from copies of their folders, which have these names for each other.
 
-    The client is built by its Makefile, or by the build system of `build_file`, from the archive `builders`.
+    Without a folder of a client the TA alone is built. The client is built by its Makefile, or by the build system of `build_file`, from the archive `builders`.
     """
     from worldwise.targets import optee_images
 
     return Recipe(
-        name=f"own-application-{ta}-{client}",
+        name=f"own-application-{ta}-{client}" if client else f"own-ta-{ta}",
         script="own-application.sh",
         outputs=("client", "name", "ta", "ta.elf", "uuid", "level", "built"),
         packages=("libteec2", "optee-client-dev"),
-        trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder} | _builders(builders),
+        trees={f"app/{ta}": ta_folder}
+        | ({f"app/{client}": client_folder} if client_folder else {})
+        | _builders(builders),
         needs={"optee": optee_images.whole_dev_kit(optee_images.APP_CORE, _LEVEL)},
         settings={
             "TA": ta,
@@ -170,13 +172,14 @@ def tee_machine(images: ImageStore, folder: Path, name: str, order: str, loopbac
     own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
     brought = {name: file_sha256(path) for name, path in own.items()} | {PROGRAM: started.files[_LAUNCHER]}
     uuid = (folder / TA_UUID).read_text(encoding="ascii")
+    others = {path.stem: path for path in sorted(folder.glob(f"{OTHER_TA}*.elf"))}
     return replace(
         base,
         name=f"own-{name}",
         files={**base.files, **own, PROGRAM: started.file(_LAUNCHER)},
         digests={**base.digests, **brought},
         images={**base.images, started.name: started.digest, "own": brought[ARCHIVE], "order": brought["order"]},
-        symbols={**base.symbols, "launcher": started.file(_LAUNCHER), uuid: folder / TA_ELF},
+        symbols={**base.symbols, "launcher": started.file(_LAUNCHER), uuid: folder / TA_ELF, **others},
         brought=tuple(brought),
     )
 

@@ -105,7 +105,7 @@ def _program(
 ) -> tuple[Ready, str]:
     if not own.ta:
         return prepare(wanted, images, emulator, notify, fresh), ""
-    found = application(own.ta, wanted.program, own.log_level, images)
+    found = application(own.ta, wanted.program, own.log_level, images, own.other_tas)
     name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
     client = replace(wanted, program=Path(found.name), application=found, name=name)
     return prepare(client, images, emulator, notify, fresh), found.words
@@ -238,7 +238,7 @@ def _shown(code: Code, region: str) -> str:
     """How a region is called in a table: by its function's name, which a case's name cannot have in C++ and Rust."""
     regions = code.manifest.regions
     name = regions[region].function
-    if regions[region].command is not None or name == region:
+    if regions[region].command is not None or regions[region].target or name == region:
         return region
     same = sum(other.function == name for other in regions.values()) > 1
     return f"{short(name)} ({region})" if same else short(name)

@@ -49,7 +49,7 @@ PROGRAM = Kind(
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
-    ("suite", "arguments", *_OWN, "log_level", "fresh", "predict", "stack_file"),
+    ("suite", "arguments", *_OWN, "other_tas", "log_level", "fresh", "predict", "stack_file"),
     "docs/use/your-code.md says what it takes",
 )
 FIRMWARE = Kind(
@@ -142,6 +142,7 @@ class Typed:
     program: Path | None
     ta: Path | None
     client: Path | None
+    other_tas: tuple[Path, ...]
     log_level: int | None
     firmware: Path | None
     pqm4: Path | None
@@ -186,6 +187,14 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "built: by make, or the client by CMake or Meson.",
             ),
             click.option("--client", metavar="DIR|PROGRAM", type=path, help="The client of --ta."),
+            click.option(
+                "--other-ta",
+                "other_tas",
+                metavar="DIR|UUID.ta",
+                type=path,
+                multiple=True,
+                help="A further TA, which that of --ta or the client calls. Can be given again.",
+            ),
             click.option(
                 "--log-level",
                 type=click.IntRange(0, 4),

@@ -11,7 +11,8 @@ from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.prepare import Ready
+from worldwise.run.code.heap import heap_of
+from worldwise.run.code.prepare import MAIN, Ready
 from worldwise.run.code.region_counts import calls_of
 from worldwise.run.code.ta.heap import least_data_size, starts_of, up
 from worldwise.targets.own_code import TA_ELF
@@ -31,6 +32,7 @@ def memory_section(explainer: OwnExplainer, ready: Ready, regions: Sequence[tupl
     """The deepest stack of each region, by its name and how it is shown, and the bytes of code and data."""
     manifest = ready.code.manifest
     is_ta = manifest.kind == own_code.TA
+    heap = heap_of([one for one in explainer.trace.passes if not one.parent])
     rows = []
     for region, shown in regions:
         calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
@@ -41,11 +43,32 @@ def memory_section(explainer: OwnExplainer, ready: Ready, regions: Sequence[tupl
             within = _deepest(calls, lambda one: one.ta_stack)
             row.append(f"{within.ta_stack:,}" if within and within.ta_stack is not None else "-")
             peak = explainer.ta_peak(within) if within else peak
+        most = heap_of(calls)
+        row += [f"{most.heap:,}"] if most else ["-"] if heap else []
         rows.append([*row, _way(peak)])
-    headers = ["region", "stack\nbytes", *(["TA's\nbytes"] if is_ta else []), "the deepest way"]
-    columns = 3 if is_ta else 2
+    headers = ["region", "stack\nbytes", *(["TA's\nbytes"] if is_ta else []), *(["heap\nbytes"] if heap else [])]
     notes = ["stack: of the deepest call, from its first instruction on, without interrupts and signals."]
-    return Section("Memory", Table(headers, rows, 1, names=(columns,)), [*notes, *_sizes(ready.code)])
+    notes += ["heap: that the call had asked for, more than at its begin, at a time."] if heap else []
+    table = Table([*headers, "the deepest way"], rows, 1, names=(len(headers),))
+    return Section("Memory", table, [*notes, *_sizes(ready.code), _heap_words(explainer, heap)])
+
+
+def _heap_words(explainer: OwnExplainer, most: Pass | None) -> str:
+    """What a program or firmware had asked its allocator for at a time, and where."""
+    if most is None:
+        return (
+            "heap: not measured: no function of an allocator has a name there (malloc or calloc; a stripped static "
+            "program, and one in Go, have none)."
+        )
+    if not most.heap_blocks:
+        return "heap: it asked its allocator for nothing."
+    names = [frame.function for frame in explainer.heap_way(most)]
+    names = names[names.index(MAIN) :] if MAIN in names else names
+    left = f"; {most.heap_left:,} were there at its end" if most.heap_left else "; none was there at its end"
+    return (
+        f"heap: {most.heap:,} bytes at a time at the most, by malloc and its like, in {_shortened(names)}. It asked for "
+        f"{most.heap_blocks:,} blocks{left}."
+    )
 
 
 def _deepest(calls: Sequence[Pass], of: Callable[[Pass], int | None]) -> Pass | None:
@@ -59,7 +82,10 @@ def _way(peak: PeakStack | None) -> str:
     """
     if peak is None:
         return "-"
-    names = [frame.function for frame, _ in peak.path]
+    return _shortened([frame.function for frame, _ in peak.path])
+
+
+def _shortened(names: Sequence[str]) -> str:
     own = next((at for at, name in enumerate(names) if name.startswith(_TA_POINTS)), 0)
     names = names[own:]
     ways = [names] if len(names) <= _FIRST + _LAST else []

@@ -14,6 +14,8 @@ PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
 ARMV8, ARMV7 = "armv8", "armv7"
 # The file of firmware in its folder.
 FIRMWARE_ELF = "firmware.elf"
+# Behind it the UUID of a TA that is there besides: how its ELF file and its code are called.
+OTHER_TA = "ta-"
 # Characters of a case's name.
 _MOST_NAME = 63
 

@@ -67,6 +67,10 @@ class AddressSpace:
         """Further images of a context whose place is not known before they have run."""
         self._floating.setdefault(context, []).extend(tables)
 
+    def floating(self, context: Level) -> Sequence[SymbolTable]:
+        """The images of a context whose place is not known before they have run."""
+        return tuple(self._floating.get(context, ()))
+
     def locate(self, context: Level, executed: Mapping[int, bytes]) -> list[str]:
         """Find where the context's floating images (ldelf, TA) are, and map them there.
 

@@ -74,6 +74,7 @@ class Limit(StrictModel):
     time: Annotated[str, Field(description="a time at a clock, such as '2ms@1.5GHz'")] | None = None
     core: _Text | None = None
     stack: _Size | None = None
+    heap: _Size | None = None
 
     @field_validator("change")
     @classmethod
@@ -111,6 +112,7 @@ class Measure(StrictModel):
     ta: _Text | None = None
     client: _Text | None = None
     firmware: _Text | None = None
+    other_tas: Annotated[_Names, Field(default_factory=list)]
     log_level: Annotated[int, Field(ge=0, le=4)] | None = None
     machine: _Text | None = None
     until: _Text | None = None
@@ -134,7 +136,7 @@ class Measure(StrictModel):
     def _path(cls, value: str | None) -> str | None:
         return None if value is None else _inside(value)
 
-    @field_validator("files", "libraries")
+    @field_validator("files", "libraries", "other_tas")
     @classmethod
     def _paths(cls, value: list[str]) -> list[str]:
         return [_inside(one) for one in value]
@@ -182,6 +184,7 @@ class Measure(StrictModel):
 
 # Keys that not every kind has.
 _ONLY = {
+    "other_tas": ("ta",),
     "log_level": ("ta",),
     "machine": ("firmware",),
     "until": ("firmware",),
@@ -196,8 +199,6 @@ _ONLY = {
     "thread": ("program", "ta"),
     "repeat": ("program", "ta"),
     "flash": ("firmware",),
-    # How much heap a program or firmware takes is not looked at.
-    "heap": ("ta",),
 }
 
 

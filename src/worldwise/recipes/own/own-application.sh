@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT, the TA in /in/app/$TA, each with its Makefile, or
+# A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT (empty for none), the TA in /in/app/$TA, each with its Makefile, or
 # the client with the BUILD_FILE of CMake or Meson. They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL,
 # empty for what the TA's Makefile says.
 # A line that begins with "worldwise: " is what the user is told.
@@ -34,6 +34,12 @@ level=$(make "${settings[@]}" --print-data-base --question 2>/dev/null |
 	sed -n 's/^CFG_TEE_TA_LOG_LEVEL [:?]*= *\([0-9]\).*/\1/p' | tail -1) || true
 printf '%s\n' "$uuid" >/out/uuid
 printf '%s\n' "${level:-1}" >/out/level
+
+# A further TA has no client of its own.
+if [[ -z $CLIENT ]]; then
+	touch /out/client /out/name /out/built
+	exit 0
+fi
 
 say "client"
 touch /build/before

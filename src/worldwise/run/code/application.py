@@ -6,7 +6,8 @@ The build is a stranger's: it runs in the sandbox of every build, on a copy of t
 
 import re
 import struct
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -44,6 +45,7 @@ class Application:
         elf: the TA's ELF file, with its symbols if it has such.
         uuid: the TA's.
         words: how both came to be, for a reader of the figures.
+        others: further TAs, which this one or the client calls: each as an application with the same client.
     """
 
     client: bytes
@@ -52,15 +54,32 @@ class Application:
     elf: bytes
     uuid: str
     words: str
+    others: "tuple[Application, ...]" = ()
 
     @property
     def guest_files(self) -> dict[str, bytes]:
         """The files of the measured machine besides the client."""
-        return {f"{machines.TA_ROOM}/{self.uuid}.ta": self.ta}
+        return {f"{machines.TA_ROOM}/{one.uuid}.ta": one.ta for one in (self, *self.others)}
 
 
-def application(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
-    """The application in two folders, which is built, or in two files. Raises WorldwiseError."""
+def application(
+    ta: Path, client: Path, level: int | None, images: ImageStore, others: Sequence[Path] = ()
+) -> Application:
+    """The application in two folders, which is built, or in two files; `others` are further TAs.
+
+    Raises WorldwiseError.
+    """
+    found = _one(ta, client, level, images)
+    besides: dict[str, Application] = {}
+    for path in others:
+        one = _built_alone(path, level, images) if path.is_dir() else _ready_alone(path)
+        if one.uuid in (found.uuid, *besides):
+            raise WorldwiseError(f"--other-ta {path}: another TA has the UUID {one.uuid} too.", "leave it out")
+        besides[one.uuid] = one
+    return replace(found, others=tuple(besides.values()))
+
+
+def _one(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
     if ta.is_dir() != client.is_dir():
         raise WorldwiseError(
             f"--ta {ta} and --client {client}: one is a folder and the other a file.",
@@ -79,13 +98,7 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
     build_file = _client_built_by(ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
-    names = [path.resolve().name for path in (ta, client)]
-    for name, path in zip(names, (ta, client), strict=True):
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
-            raise WorldwiseError(
-                f"{path}: '{files.quoted(name)}' cannot be the name of a folder that is built.",
-                "a name of letters, digits, '.', '_' and '-'",
-            )
+    names = [_build_name(path) for path in (ta, client)]
     if names[0] == names[1]:
         raise WorldwiseError(f"--ta {ta} and --client {client}: both folders are named {names[0]}.", "rename one")
     builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file != build_systems.MAKE else None
@@ -96,11 +109,8 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
         image = images.get(recipe)
     except WorldwiseError as error:
         raise _told(error, ta, client, recipe) from error
-    uuid, said, name, built = (_line(image, file) for file in ("uuid", "level", "name", "built"))
-    if not _UUID.fullmatch(uuid):
-        raise WorldwiseError(
-            f"{ta}: its TA is named '{files.quoted(uuid)}', and that is no UUID.", "BINARY in Makefile"
-        )
+    uuid = _built_uuid(image, ta)
+    said, name, built = (_line(image, file) for file in ("level", "name", "built"))
     if files.name_problem(name) or not re.fullmatch("[0-4]", said):
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
     whose = "--log-level" if level is not None else "the TA's Makefile"
@@ -115,11 +125,7 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
 
 def _client_built_by(ta: Path, client: Path) -> str:
     """The file by which the client is built. Raises WorldwiseError if it has none, or the TA no Makefile."""
-    if build_systems.build_file(ta) != build_systems.MAKE:
-        raise WorldwiseError(
-            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
-            "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
-        )
+    _require_makefile(ta)
     if found := build_systems.build_file(client):
         return found
     above = client.resolve().parent
@@ -128,6 +134,35 @@ def _client_built_by(ta: Path, client: Path) -> str:
         f"{client}/Makefile: is not there, and neither CMakeLists.txt nor meson.build.",
         f"the folder above has {higher}: --client {client.parent}" if higher else _BUILD_IT,
     )
+
+
+def _require_makefile(ta: Path) -> None:
+    if build_systems.build_file(ta) != build_systems.MAKE:
+        raise WorldwiseError(
+            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
+            "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
+        )
+
+
+def _build_name(path: Path) -> str:
+    """How a folder is called where it is built. Raises WorldwiseError."""
+    name = path.resolve().name
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise WorldwiseError(
+            f"{path}: '{files.quoted(name)}' cannot be the name of a folder that is built.",
+            "a name of letters, digits, '.', '_' and '-'",
+        )
+    return name
+
+
+def _built_uuid(image: Image, ta: Path) -> str:
+    """The UUID of a TA that was built. Raises WorldwiseError."""
+    uuid = _line(image, "uuid")
+    if not _UUID.fullmatch(uuid):
+        raise WorldwiseError(
+            f"{ta}: its TA is named '{files.quoted(uuid)}', and that is no UUID.", "BINARY in Makefile"
+        )
+    return uuid
 
 
 def _line(image: Image, name: str) -> str:
@@ -152,11 +187,32 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 
 
-def _ready(ta: Path, client: Path) -> Application:
+def _built_alone(ta: Path, level: int | None, images: ImageStore) -> Application:
+    """A further TA, which is built."""
+    _require_makefile(ta)
+    require_confinement(f"the code in {ta}")
+    name = _build_name(ta)
+    copy = copy_folder(ta, f"source-{case_name(name)}", images.lab.cache / "own")[0]
+    recipe = machines.application(name, copy, "", None, level)
+    try:
+        image = images.get(recipe)
+    except WorldwiseError as error:
+        raise _told(error, ta, ta, recipe) from error
+    signed, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("ta", "ta.elf"))
+    return Application(b"", "", signed, elf, _built_uuid(image, ta), "")
+
+
+def _ready_alone(ta: Path) -> Application:
+    """A further TA, in a file."""
+    found = _ready(ta, ta, "--other-ta")
+    return replace(found, client=b"", name="")
+
+
+def _ready(ta: Path, client: Path, option: str = "--ta") -> Application:
     uuid = ta.name.removesuffix(".ta")
     if not ta.name.endswith(".ta") or not _UUID.fullmatch(uuid):
         raise WorldwiseError(
-            f"--ta {ta}: a ready-made TA is named UUID.ta: that is how tee-supplicant finds it.",
+            f"{option} {ta}: a ready-made TA is named UUID.ta: that is how tee-supplicant finds it.",
             "such as 8aaaf200-2450-11e4-abe2-0002a5d5c51b.ta; or name the TA's folder, and it is built",
         )
     try:
@@ -167,7 +223,7 @@ def _ready(ta: Path, client: Path) -> Application:
     elf = elf_of(signed, ta)
     if (said := _signed_uuid(signed)) not in ("", uuid):
         raise WorldwiseError(
-            f"--ta {ta}: was signed as {said}, so OP-TEE refuses it under this name.", f"rename it to {said}.ta"
+            f"{option} {ta}: was signed as {said}, so OP-TEE refuses it under this name.", f"rename it to {said}.ta"
         )
     return Application(program, client.name, signed, elf, uuid, words)
 

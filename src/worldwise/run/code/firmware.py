@@ -39,6 +39,7 @@ from worldwise.run.code.function_names import (
     matches,
     nearest_words,
 )
+from worldwise.run.code.heap import firmware_heap_arguments
 from worldwise.run.code.order import NO_RECORDS, check_glob, check_machine, read_firmware
 from worldwise.run.code.prepare import MAIN, Ready, case_names
 from worldwise.run.code.process_lives import Life
@@ -200,7 +201,8 @@ class FirmwareCounter:
         ranges = pack_ranges(function_ranges(self.space(machine), OWN_PROCESS))
         arguments = {"mode": "stack", "until": command[2], "limit": command[3]}
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
-        parts += labels
+        given = (*labels, *firmware_heap_arguments(machine.files[FIRMWARE_ELF].read_bytes(), machine.name))
+        parts += given
         tables = list((cores or {}).values())
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -211,7 +213,7 @@ class FirmwareCounter:
             calls = own_code.functions_in(addresses)
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
-            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, placed, calls, tuple(labels))
+            made = FlatPlugin(plugin.file("flat.so"), arguments, functions, placed, calls, given)
             directory = self._run(machine, made, work / "run")
             other = self._run(machine, made, work / "again")
             if (directory / "trace.jsonl").read_bytes() != (other / "trace.jsonl").read_bytes():

@@ -18,7 +18,7 @@ from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, case_name
+from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, OTHER_TA, case_name
 from worldwise.machine.elf_files.questions import ask
 from worldwise.targets import own_armv7
 from worldwise.targets import own_code as machines
@@ -213,6 +213,8 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         content |= wanted.application.guest_files
         (work / TA_ELF).write_bytes(wanted.application.elf)
         (work / TA_UUID).write_text(wanted.application.uuid, encoding="ascii")
+        for other in wanted.application.others:
+            (work / f"{OTHER_TA}{other.uuid}.elf").write_bytes(other.elf)
     for path in wanted.files:
         _add(content, f"{ROOM}/{path.name}", read_given(path, "--file"), path)
     if wanted.input:

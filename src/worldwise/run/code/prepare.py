@@ -29,9 +29,11 @@ from worldwise.run.code.function_names import (
     matches,
     nearest_words,
 )
+from worldwise.run.code.heap import placed_functions
 from worldwise.run.code.order import ROOM, Wanted, architecture_of, pack
 from worldwise.run.code.panics import panic_notes
 from worldwise.run.code.region_counts import Counted, Counter, calls_of, find, printed_end
+from worldwise.run.code.ta.calls import name_of, ta_targets
 from worldwise.run.code.ta.functions import TaFunctions, prove, ta_functions
 from worldwise.targets.own_code import machine_of
 
@@ -91,7 +93,7 @@ def prepare(
         _, mapped = find(
             emulator, machine_of(images, wanted.kind, work, name, FIND, architecture, wanted.loopback), command
         )
-        every = functions_of(_rows(content, mapped), demangle, wanted.regions)
+        every = functions_of(placed_functions(content, mapped), demangle, wanted.regions)
         own = _own(content, wanted)
         thread = None if _is_name(wanted, every) else _thread(wanted, every, architecture)
         marks = _marks(wanted, own, mapped)
@@ -102,6 +104,11 @@ def prepare(
             chosen = {}
         ta_file = next(iter(wanted.application.guest_files)) if wanted.application else ""
         chosen |= _named(as_functions(marks, ta_file), chosen)
+        if wanted.application and not wanted.regions:
+            chosen |= {
+                name: Function(name, "tee", own_code.TA_CALLS + place, frozenset())
+                for place, name in enumerate(own_code.TA_FUNCTIONS)
+            }
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
         machine = machine_of(images, wanted.kind, work, name, COUNT, architecture, wanted.loopback)
@@ -236,20 +243,6 @@ def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int
             name = f"{plain}.{number}"
         named[name] = function, address
     return named
-
-
-def _rows(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, str, int]]:
-    """Every function of every file that is mapped: its symbol, the file, and where it is in memory."""
-    for image, maps in images_in(content, mapped):
-        segments, functions = ask(content[image], ("segments",), ("named_functions",), what=files.quoted(image))
-        bias = bias_of(segments, maps)
-        if bias is None:
-            continue
-        for name, start, _ in functions:
-            address = start + bias
-            # Data that says it is a function is in no executable memory.
-            if any(one.begin <= address < one.end for one in maps):
-                yield name, image, address
 
 
 def _begin(content: Mapping[str, bytes], mapped: Sequence[Mapped], image: str) -> Function:
@@ -434,6 +427,9 @@ def _by_command(
             thread=thread,
             thread_name=thread_name[:_MOST_THREAD_NAME],
         )
+        if one.address >= own_code.TA_CALLS:
+            yield from _by_target(name, region, counted, addresses)
+            continue
         if one.name != INVOKE:
             yield name, region
             continue
@@ -441,6 +437,18 @@ def _by_command(
         commands = sorted({call.given[1] & 0xFFFFFFFF for call in calls})
         for command in commands or (None,):
             yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
+
+
+def _by_target(
+    name: str, region: Region, counted: Counted, addresses: Sequence[int]
+) -> Iterator[tuple[str, Region]]:
+    """The regions of what TAs ask of other TAs: each TA that is called is one, or each of its commands."""
+    targets = ta_targets(counted.trace, addresses)
+    invokes = name == own_code.INVOKES
+    calls, _ = calls_of(counted.trace, addresses, region)
+    for target, command in sorted({(targets[one.id], one.given[1] & 0xFFFFFFFF if invokes else -1) for one in calls}):
+        of = region.model_copy(update={"target": target, "command": command if invokes else None})
+        yield f"{name}.{name_of(target)}{f'.{command}' if invokes else ''}", of
 
 
 def _beside(calls: Sequence[Pass]) -> int:

@@ -41,7 +41,9 @@ from worldwise.records.parse import read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import crash_words
+from worldwise.run.code.heap import heap_arguments
 from worldwise.run.code.process_lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
+from worldwise.run.code.ta.calls import ta_targets
 from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
 from worldwise.targets import own_armv7
 from worldwise.targets.own_code import is_armv7, linux_of, tee_base, telling
@@ -55,6 +57,8 @@ _MOST_SHOWN, _MOST_SHOWN_LINES = 1500, 12
 _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**22, 2**16, 2**16
 # Functions of Linux that the plugin watches.
 _SWITCH, _NAME = "cpu_switch_to", "__set_task_comm"
+# Of OP-TEE's core: what it does as a TA calls another one, in the order of own_code.TA_FUNCTIONS.
+_TA_SYSCALLS = ("syscall_open_ta_session", "syscall_invoke_ta_command", "syscall_close_ta_session")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
 
@@ -209,24 +213,25 @@ class Counter:
         ranges = pack_ranges(function_ranges(space, OWN_PROCESS))
         flat = is_armv7(machine)
         plugin = self.images.get(flat_plugin() if flat else plugin_recipe())
+        given = (*labels, *heap_arguments(initramfs_files(machine.files[own_code.ARCHIVE]), mapped))
         tables = list((cores or {}).values())
         calls = own_code.functions_in(addresses)
         # Models of flat programs run through everything.
         sampled = cores and not whole and not flat
-        arguments = self._arguments(machine, entry) | ({"sampling": "yes"} if sampled else {})
+        arguments = self._arguments(machine, entry, addresses) | ({"sampling": "yes"} if sampled else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
-        parts += labels
+        parts += given
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
         def make(work: Path) -> Path:
             write_for_plugin(functions := work / "functions", ranges)
             placed = tables_in(tables, work)
             if flat:
-                file, given = plugin.file("flat.so"), tuple(labels)
+                file = plugin.file("flat.so")
                 made: Plugin = FlatPlugin(file, arguments, functions, placed, calls, given)
             else:
-                made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, tuple(labels))
+                made = Plugin(plugin.file("worldwise.so"), arguments, functions, placed, calls, given)
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
@@ -267,7 +272,7 @@ class Counter:
                     )
             self.notify(f"the same in a second run, without the plugin, in {ended.wall_seconds:.1f} s")
 
-    def _arguments(self, machine: Machine, entry: int) -> dict[str, str]:
+    def _arguments(self, machine: Machine, entry: int, addresses: Sequence[int]) -> dict[str, str]:
         if is_armv7(machine):
             started = machine.symbols["launcher"]
             begin, end = (symbol_address(started, name) & ~1 for name in (own_armv7.BEGINS, own_armv7.ENDS))
@@ -285,11 +290,21 @@ class Counter:
         return (
             found
             | _of_ta(machine)
+            | _ta_calls(core, addresses)
             | {
                 "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
                 "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
             }
         )
+
+
+def _ta_calls(core: Path, addresses: Sequence[int]) -> dict[str, str]:
+    """Where OP-TEE's core does what a TA asks of another one, for the plugin, if that is asked for."""
+    if own_code.TA_CALLS not in addresses:
+        return {}
+    places = zip(("ta-opens", "ta-invokes", "ta-closes"), _TA_SYSCALLS, strict=True)
+    found = {key: f"{symbol_address(core, name):#x}" for key, name in places}
+    return {"ta-calls": str(addresses.index(own_code.TA_CALLS) + 1)} | found
 
 
 def _of_ta(machine: Machine) -> dict[str, str]:
@@ -373,6 +388,9 @@ def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[li
         for one in trace.passes
         if one.call == number and (region.command is None or one.given[1] & 0xFFFFFFFF == region.command)
     ]
+    if region.target:
+        targets = ta_targets(trace, addresses)
+        every = [one for one in every if targets[one.id] == region.target]
     if region.thread is not None:
         every = [one for one in every if _is_below(trace, one.frame, region.thread)]
     if region.thread_name:

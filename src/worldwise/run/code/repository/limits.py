@@ -5,8 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.run.code.heap import heap_of
 from worldwise.run.code.region_counts import calls_of, counts_of
 from worldwise.run.code.repository.project import Made, Opened
+
+
+_NO_ALLOCATOR = "the allocator of this program is: none of its functions is called malloc or calloc"
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,8 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         where = opened.where("measure", one.name, "heap")
         heap = one.heap
         if heap is None:
-            raise WorldwiseError(
-                f"{where}: nobody can say where the heap of this TA is: its symbols were stripped.", "take it out"
-            )
+            why = "the heap of this TA is: its symbols were stripped" if one.measure.ta else _NO_ALLOCATOR
+            raise WorldwiseError(f"{where}: nobody can say where {why}.", "take it out")
         yield _bytes(f"own/{one.name}", "heap", heap, one.measure.heap, where)
     for key_of, region, limit in one.limits:
         counts = counts_of(code, one.ready.counted.trace, code.manifest.regions[region])
@@ -67,6 +70,12 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
                     f"{where}: the stack of {case} was not seen, so no limit can be kept or exceeded.", "take it out"
                 )
             yield _bytes(case, "stack", deepest, limit.stack, where)
+        if limit.heap is not None:
+            where = opened.where("measure", one.name, "limit", key_of, "heap")
+            most = heap_of_region(one, region)
+            if most is None:
+                raise WorldwiseError(f"{where}: nobody can say where {_NO_ALLOCATOR}.", "take it out")
+            yield _bytes(case, "heap", most, limit.heap, where)
 
 
 def stack_of(one: Made, region: str) -> int | None:
@@ -75,6 +84,14 @@ def stack_of(one: Made, region: str) -> int | None:
     calls, _ = calls_of(one.ready.counted.trace, manifest.addresses, manifest.regions[region])
     depths = [call.stack for call in calls if call.stack is not None]
     return max(depths) if len(depths) == len(calls) else None
+
+
+def heap_of_region(one: Made, region: str) -> int | None:
+    """How many bytes of heap the calls of a region had at a time, at most; None if the plugin did not look."""
+    manifest = one.ready.code.manifest
+    calls, _ = calls_of(one.ready.counted.trace, manifest.addresses, manifest.regions[region])
+    most = heap_of(calls)
+    return most.heap if most else None
 
 
 def _bytes(case: str, what: str, found: int, most: int, where: str) -> Verdict:

@@ -28,6 +28,7 @@ from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.plan.user_code.project import Limit, Measure, Project, load_project
 from worldwise.run.code.application import Application, application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
+from worldwise.run.code.heap import most_heap
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.repository.benchmarks import count_benchmarks
@@ -85,7 +86,11 @@ class Made:
 
     @property
     def heap(self) -> int | None:
-        """The least TA_DATA_SIZE in bytes, by what was executed; None where nobody knows where the heap is."""
+        """The most bytes of heap at a time, in any start; of a TA the least TA_DATA_SIZE, by what was executed. None
+        where nobody knows where the heap is.
+        """
+        if not self.measure.ta:
+            return most_heap(self.ready.counted.trace.passes)
         ((_, _, _, heap, _),) = ask(self.ready.code.folder / TA_ELF, ("ta_memory",), what=self.name)
         return least_data_size(starts_of(self.ready.counted.trace.passes)) if heap else None
 
@@ -193,7 +198,7 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
     require_confinement(f"the code in {opened.folder}")
     store = images.lab.cache / "own"
     copy, _ = copy_folder(opened.folder, f"source-{name}", store, _OURS)
-    named = [*measure.named, *([measure.ta, measure.client] if measure.ta and measure.client else [])]
+    named = [*measure.named, *([measure.ta, measure.client, *measure.other_tas] if measure.ta and measure.client else [])]
     called = build_systems.are_called(measure.commands)
     builders = build_systems.build_systems(images.notify, _BUILD_IT) if called else None
     recipe = machines.built(name, copy, measure.folder, measure.commands, named, bool(measure.firmware), builders)
@@ -249,7 +254,7 @@ def _prepared(
         return prepare_firmware(firmware, images, emulator, notify, fresh), words
     found = None
     if measure.ta and measure.client:
-        found = application(at(measure.ta), at(measure.client), measure.log_level, images)
+        found = application(at(measure.ta), at(measure.client), measure.log_level, images, [at(one) for one in measure.other_tas])
     wanted = _wanted(name, measure, place, found)
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
 
