@@ -142,6 +142,10 @@ static uint64_t length(const struct dual *dual, const struct issue *issue)
 
 	if (class->together && issue->operation->moves)
 		cycles += (issue->operation->moves + class->together - 1u) / class->together - 1u;
+	/* Pairs of words that are stored across two double words take a cycle more in all. */
+	if (class->together && issue->operation->store && issue->count && dual->numbers.aligned_pairs &&
+	    issue->operation->moves % 2 == 0 && issue->accesses[0].address % dual->numbers.aligned_pairs)
+		cycles++;
 	for (size_t i = 0; i < issue->count && dual->numbers.unaligned; i++)
 		if (!issue->accesses[i].store && issue->accesses[i].address % issue->accesses[i].bytes)
 			cycles += dual->numbers.unaligned;

@@ -37,7 +37,7 @@ struct dual_class {
 /* Numbers of a core, by the names that cores/ uses. What a core does not have is 0. */
 struct dual_numbers {
 	uint32_t width, narrow_pairs, writeback_latency, flags_latency, mispredict, mispredict_early, flags_ahead;
-	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned;
+	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs;
 };
 
 struct dual_value {

@@ -19,7 +19,7 @@ static const struct name numbers[] = {
 	NUMBER(width),         NUMBER(narrow_pairs), NUMBER(writeback_latency), NUMBER(flags_latency),
 	NUMBER(mispredict),    NUMBER(flags_ahead),  NUMBER(mispredict_early),  NUMBER(returns),
 	NUMBER(fetch_bytes),   NUMBER(fetch_queue),  NUMBER(taken),             NUMBER(banks),
-	NUMBER(unaligned),
+	NUMBER(unaligned),     NUMBER(aligned_pairs),
 };
 #undef NUMBER
 
