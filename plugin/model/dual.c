@@ -194,8 +194,9 @@ static void results(struct dual *dual, const struct issue *issue, uint64_t cycle
 static void branch(struct dual *dual, const struct issue *issue, uint64_t cycle, struct spent *spent)
 {
 	const struct dual_numbers *numbers = &dual->numbers;
-	bool right = predictor_was_right(&dual->predictor, issue->pc << 1, issue->operation->branch, issue->next,
-					 issue->behind);
+	/* A core without a predictor goes on behind the branch, and loses `taken` cycles each time. */
+	bool right = !numbers->mispredict || predictor_was_right(&dual->predictor, issue->pc << 1,
+								 issue->operation->branch, issue->next, issue->behind);
 	bool taken = issue->next != issue->behind;
 	uint64_t flags = dual->values[REGISTER_FLAGS].ready - numbers->flags_latency;
 	uint64_t cost = right ? taken ? numbers->taken : 0 : numbers->mispredict;

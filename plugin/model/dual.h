@@ -23,8 +23,8 @@ struct dual_class {
 	uint8_t latency;  /* from issue until the result is there */
 	uint8_t early;    /* 1: as the first of a cycle it can execute a stage sooner; 2: also as the second */
 	uint8_t need[ROLES];
-	uint16_t units;   /* a mask of units, of each of which there is one */
-	uint16_t second;  /* the same as the second instruction of a cycle, if `seconds` */
+	uint16_t units;  /* a mask of units, of each of which there is one */
+	uint16_t second; /* the same as the second instruction of a cycle, if `seconds` */
 	bool seconds;
 	uint8_t first;    /* 1: it is never the second of a cycle */
 	uint8_t alone;    /* 1: nothing is issued beside it */
@@ -62,9 +62,9 @@ struct dual {
 	uint64_t bank;   /* the bank that it reads */
 	bool emptied;    /* the next instruction comes behind a branch that went another way */
 
-	uint64_t block;                /* the last block of code that was fetched */
-	uint64_t fetched;              /* when it came */
-	uint64_t left[DUAL_QUEUE];     /* when the last blocks were left for the next */
+	uint64_t block;            /* the last block of code that was fetched */
+	uint64_t fetched;          /* when it came */
+	uint64_t left[DUAL_QUEUE]; /* when the last blocks were left for the next */
 	uint32_t blocks;
 };
 

@@ -16,10 +16,20 @@ struct name {
 
 #define NUMBER(member) { #member, offsetof(struct dual_numbers, member) }
 static const struct name numbers[] = {
-	NUMBER(width),         NUMBER(narrow_pairs), NUMBER(writeback_latency), NUMBER(flags_latency),
-	NUMBER(mispredict),    NUMBER(flags_ahead),  NUMBER(mispredict_early),  NUMBER(returns),
-	NUMBER(fetch_bytes),   NUMBER(fetch_queue),  NUMBER(taken),             NUMBER(banks),
-	NUMBER(unaligned),     NUMBER(aligned_pairs),
+	NUMBER(width),
+	NUMBER(narrow_pairs),
+	NUMBER(writeback_latency),
+	NUMBER(flags_latency),
+	NUMBER(mispredict),
+	NUMBER(flags_ahead),
+	NUMBER(mispredict_early),
+	NUMBER(returns),
+	NUMBER(fetch_bytes),
+	NUMBER(fetch_queue),
+	NUMBER(taken),
+	NUMBER(banks),
+	NUMBER(unaligned),
+	NUMBER(aligned_pairs),
 };
 #undef NUMBER
 
