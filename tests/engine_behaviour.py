@@ -3,8 +3,8 @@
 
 The blind test's predictions cannot be made again. If the engine's sources change, but a core's cycles for this code do
 not, its predictions are taken to be those of today. `python tests/engine_behaviour.py` writes
-measured/validation/engine.json anew; `python tests/engine_behaviour.py COMMIT` prints the same of a commit's engine, for
-published/hardware/blind.toml.
+measured/validation/engine.json anew; `python tests/engine_behaviour.py COMMIT` prints the same of a commit's engine,
+for published/hardware/blind.toml.
 """
 
 import hashlib
@@ -160,6 +160,11 @@ def _plugin_of(commit: str, directory: Path) -> Path:
     return directory / "plugin"
 
 
+def _kind(core: str) -> str:
+    model = load_core(core).model
+    return model.kind if model else ""
+
+
 def main(arguments: Sequence[str]) -> None:
     """Writes the digests of today's engine, or prints those of a commit's."""
     cores = sorted(kept_blind().test.cores)
@@ -168,9 +173,9 @@ def main(arguments: Sequence[str]) -> None:
         if arguments:
             plugin = _plugin_of(arguments[0], directory)
             # A core whose table that engine cannot read says nothing.
-            old = [core for core in cores if load_core(core).model.kind in _KINDS_THEN]
+            old = [core for core in cores if _kind(core) in _KINDS_THEN]
             for core, digest in behaviours(compiled(plugin / "model", directory), old, plugin).items():
-                print(f'{core} = "{digest}"')
+                sys.stdout.write(f'{core} = "{digest}"\n')
             return
         program = compiled(paths.PLUGIN / "model", directory)
         found = {"engine": engine_digest(), "cores": behaviours(program, cores, paths.PLUGIN)}

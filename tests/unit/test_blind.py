@@ -97,7 +97,7 @@ def test_predictions_that_cannot_be_made_again_are_said_to_be_of_the_old_engine(
     cores = found.test.cores | {"cortex-m3": "0" * 64}
     changed = found.model_copy(update={"test": found.test.model_copy(update={"cores": cores})})
     lines = ErrorLines.model_validate_json(error_lines(load_run(), changed))
-    # The A72's floating point has changed since, and so its table. The engine has changed too, but not what it does here.
+    # The A72's floating point has changed since, and so its table. The engine has too, but not what it does here.
     assert {one.core for one in lines.lines if one.old} == {"cortex-a72", "cortex-m3"}
     line = lines.line("cortex-m3", Domain("integer", False, "assembly"))
     assert line
