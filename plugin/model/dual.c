@@ -36,6 +36,7 @@ void dual_forget(struct dual *dual)
 {
 	memset(dual->values, 0, sizeof(dual->values));
 	memset(dual->left, 0, sizeof(dual->left));
+	memset(dual->free, 0, sizeof(dual->free));
 	dual->now = 0;
 	dual->issued = dual->numbers.width;
 	dual->units = 0;
@@ -152,6 +153,24 @@ static uint64_t length(const struct dual *dual, const struct issue *issue)
 	return cycles;
 }
 
+/* When the units of a vector's beats take another. Each beat of the second follows one of the first. */
+static uint64_t units_free(const struct dual *dual, const struct issue *issue)
+{
+	uint64_t free = 0;
+
+	for (unsigned int unit = 0; issue->class->busy && unit < DUAL_UNITS; unit++)
+		if (issue->class->units >> unit & 1 && dual->free[unit] > free)
+			free = dual->free[unit];
+	return free;
+}
+
+static void keep_units(struct dual *dual, const struct issue *issue, uint64_t cycle)
+{
+	for (unsigned int unit = 0; issue->class->busy && unit < DUAL_UNITS; unit++)
+		if (issue->class->units >> unit & 1)
+			dual->free[unit] = cycle + issue->class->busy;
+}
+
 static bool is_early(const struct dual *dual, const struct issue *issue, uint64_t cycle, bool second)
 {
 	const struct operation *operation = issue->operation;
@@ -242,6 +261,7 @@ static void take(struct dual *dual, const struct issue *issue, struct spent *spe
 	wait.until = dual->now;
 	wait_for(&wait, fetch(dual, issue), CAUSE_FETCH);
 	operands(dual, issue, &wait);
+	wait_for(&wait, units_free(dual, issue), issue->class->multiplies ? CAUSE_MULTIPLIER : CAUSE_ISSUE);
 	beside = wait.until == dual->now && begun == dual->now && goes_beside(dual, issue);
 	if (!beside)
 		wait_for(&wait, dual->now + 1, CAUSE_ISSUE);
@@ -260,6 +280,7 @@ static void take(struct dual *dual, const struct issue *issue, struct spent *spe
 		dual->bank = bank_of(dual, issue);
 	}
 	dual->issued++;
+	keep_units(dual, issue, wait.until);
 	dual->emptied = false;
 	results(dual, issue, wait.until + (issue->class->together ? 0 : cycles - 1), early);
 	spent->cycles[cause_of(issue) == CAUSE_DEPENDENCY ? CAUSE_ISSUE : cause_of(issue)] += cycles - 1;

@@ -12,6 +12,7 @@
 #include "operation.h"
 #include "predictor.h"
 
+#define DUAL_UNITS 16
 #define DUAL_QUEUE 8 /* blocks of code that the fetch unit can be ahead, at most */
 
 /* What instructions of one class cost. Times are cycles behind the first stage that executes. */
@@ -32,12 +33,13 @@ struct dual_class {
 	uint8_t bypassed; /* 1: it does not get what a load of a word brings as soon as others do */
 	uint8_t quick;    /* 1: a load of a word, whose data others get sooner than such an instruction */
 	uint8_t multiplies;
+	uint8_t busy; /* so many cycles its units take no other: the beats of a vector; 0 if that is not looked at */
 };
 
 /* Numbers of a core, by the names that cores/ uses. What a core does not have is 0. */
 struct dual_numbers {
 	uint32_t width, narrow_pairs, writeback_latency, flags_latency, mispredict, mispredict_early, flags_ahead;
-	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs;
+	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs, mve;
 };
 
 struct dual_value {
@@ -60,7 +62,8 @@ struct dual {
 	bool pairs;      /* and is of a class that pairs */
 	bool loads;      /* whether one of them is a load */
 	uint64_t bank;   /* the bank that it reads */
-	bool emptied;    /* the next instruction comes behind a branch that went another way */
+	uint64_t free[DUAL_UNITS]; /* when each unit takes another, of those that are busy */
+	bool emptied;              /* the next instruction comes behind a branch that went another way */
 
 	uint64_t block;            /* the last block of code that was fetched */
 	uint64_t fetched;          /* when it came */

@@ -30,13 +30,14 @@ static const struct name numbers[] = {
 	NUMBER(banks),
 	NUMBER(unaligned),
 	NUMBER(aligned_pairs),
+	NUMBER(mve),
 };
 #undef NUMBER
 
 #define BYTE(member) { #member, offsetof(struct dual_class, member) }
 static const struct name bytes[] = {
-	BYTE(cycles), BYTE(together), BYTE(latency),  BYTE(early), BYTE(first),
-	BYTE(alone),  BYTE(pairs),    BYTE(bypassed), BYTE(quick), BYTE(multiplies),
+	BYTE(cycles), BYTE(together), BYTE(latency), BYTE(early),      BYTE(first), BYTE(alone),
+	BYTE(pairs),  BYTE(bypassed), BYTE(quick),   BYTE(multiplies), BYTE(busy),
 };
 #undef BYTE
 

@@ -26,7 +26,8 @@ struct code {
 	uint64_t pc;
 	struct mcu_code *mcu; /* of T32, for a microcontroller; all others take `operations` */
 	struct operation *operations;
-	uint32_t first_branch; /* its index; as many as there are instructions if there is none */
+	struct operation *later; /* the same as a core of Armv8.1-M takes them; NULL if it takes them as others do */
+	uint32_t first_branch;   /* its index; as many as there are instructions if there is none */
 };
 
 /* Whether it is a core of the M profile. */
@@ -127,6 +128,28 @@ static uint32_t word_at(const uint8_t *at)
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* T32 as Armv8.1-M has it, whose vectors have the words that Armv7-A's have. */
+static struct operation *decode_later(const struct operation *operations, const uint8_t *at, uint32_t instructions)
+{
+	struct operation *later = NULL;
+
+	for (uint32_t i = 0; i < instructions; i++) {
+		struct operation operation;
+		uint32_t word = at[0] | (uint32_t)at[1] << 8;
+
+		if (operations[i].bytes == 4 &&
+		    t32_81m_operation(word << 16 | at[2] | (uint32_t)at[3] << 8, &operation)) {
+			if (!later) {
+				later = allocate(instructions, sizeof(*later));
+				memcpy(later, operations, instructions * sizeof(*later));
+			}
+			later[i] = operation;
+		}
+		at += operations[i].bytes;
+	}
+	return later;
+}
+
 /* Instructions of two or four bytes; behind an IT some depend on the flags. */
 static void decode_t32(struct operation *operations, const uint8_t *at, uint32_t instructions)
 {
@@ -164,6 +187,8 @@ struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *b
 	if (set == SET_T32)
 		code->mcu = mcu_decode(pc, bytes, instructions);
 	code->operations = decode(set, bytes, instructions);
+	if (set == SET_T32)
+		code->later = decode_later(code->operations, bytes, instructions);
 	while (code->first_branch < instructions && !code->operations[code->first_branch].branch)
 		code->first_branch++;
 	return code;
@@ -216,7 +241,10 @@ void model_run(struct model *model, const struct code *code, uint32_t instructio
 		return;
 	}
 	if (model->dual && code->set == SET_T32) {
-		dual_run(model->dual, code->pc, code->operations, instructions, accesses, count, next, spent);
+		bool later = code->later && model->dual->numbers.mve;
+
+		dual_run(model->dual, code->pc, later ? code->later : code->operations, instructions, accesses, count,
+			 next, spent);
 		return;
 	}
 	if (!is_micro(model)) {

@@ -109,7 +109,7 @@ _BIG = Names(
 _DUAL = Names(
     numbers=_words(
         "width narrow_pairs writeback_latency flags_latency mispredict flags_ahead mispredict_early returns fetch_bytes"
-        " fetch_queue taken banks unaligned aligned_pairs"
+        " fetch_queue taken banks unaligned aligned_pairs mve"
     ),
     classes=_BIG.classes,
     keys=dict.fromkeys(
@@ -129,6 +129,7 @@ _DUAL = Names(
             "bypassed",
             "quick",
             "multiplies",
+            "busy",
             "outside",
             "least",
             "most",
