@@ -171,7 +171,7 @@ def test_beats_of_the_cortex_m55(run: Run, code: list[str], expected: int) -> No
 
 
 def test_classes_of_mve_are_those_of_their_names(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """162 words whose texts LLVM 14.0.6 wrote (llvm-mc, Armv8.1-M Mainline); and what older cores have is left to them."""
+    """162 words whose texts LLVM 14.0.6 wrote (llvm-mc, Armv8.1-M Mainline); what older cores have is left to them."""
     lines = (paths.REPOSITORY / "tests" / "data" / "mve-words.txt").read_text(encoding="ascii").splitlines()
     older = ["eb010002", "f8d10000", "fba20103", "fb013002", "ee300a81", "ed910a00", "ecb10a04", "e890000e", "f3ef8010"]
     program = model_programs.build("model_classes", tmp_path, request)

@@ -46,7 +46,7 @@ class Test(StrictModel):
 
 
 class Engine(BaseModel):
-    """The SHA-256 of an engine's sources, and of the cycles that it gives to code by chance: tests/engine_behaviour.py."""
+    """SHA-256 of an engine's sources, and of the cycles that it gives to code by chance: tests/engine_behaviour.py."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
