@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads instructions in hexadecimal and names the class of each, with _q for 128 bits. With an argument, a32 or t32, they
- * are of that set, T32's with the first halfword in front; behind the class stand masks of the registers that it
+ * Reads instructions in hexadecimal and names the class of each, with _q for 128 bits. With an argument, a32, t32 or t32_81m,
+ * they are of that set, T32's with the first halfword in front; behind the class stand masks of the registers that it
  * reads or writes: the core's, those of the vectors, and which of the three kinds of flags.
  */
 #include <inttypes.h>
@@ -16,6 +16,11 @@ static struct operation decode(const char *set, const char *text, unsigned int w
 
 	if (!strcmp(set, "a32"))
 		return a32_operation(word);
+	if (!strcmp(set, "t32_81m")) {
+		struct operation operation;
+
+		return t32_81m_operation(word, &operation) ? operation : (struct operation){ .class = CLASS_unknown };
+	}
 	if (strlen(text) > 4) {
 		bytes[0] = (uint8_t)(word >> 16);
 		bytes[1] = (uint8_t)(word >> 24);

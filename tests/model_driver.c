@@ -3,7 +3,7 @@
  * Drives plugin/model without an emulator: `model_driver TABLE` reads lines of stdin and answers each with one line.
  *
  *   class HEX                      the class of a T32 instruction; HEX as in a listing, halfwords first to last
- *   set a32|t32                    what the next blocks are of; T32 without it; answers `ok`
+ *   set a32|t32|a64                what the next blocks are of; T32 without it; answers `ok`
  *   forget                         model_forget; answers `ok`
  *   run PC NEXT CODE [ACCESS ..]   a block of instructions, `4408,f8d10000`; an access is `index:address:bytes:l|s`;
  *                                  answers the six causes, outside and outside_instructions
@@ -32,7 +32,7 @@ static uint32_t read_code(char *text)
 		char *rest;
 		unsigned long code = strtoul(text, &rest, 16);
 
-		if (rest - text > 4 && set == SET_A32)
+		if (rest - text > 4 && set != SET_T32)
 			code = code << 16 | (code >> 16 & 0xffff);
 		if (rest - text > 4) {
 			bytes[at++] = (uint8_t)(code >> 16);
@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 		if (!strcmp(word, "class")) {
 			print_class();
 		} else if (!strcmp(word, "set")) {
-			set = !strcmp(strtok(NULL, " \n"), "a32") ? SET_A32 : SET_T32;
+			word = strtok(NULL, " \n");
+			set = !strcmp(word, "a32") ? SET_A32 : !strcmp(word, "a64") ? SET_A64 : SET_T32;
 			puts("ok");
 		} else if (!strcmp(word, "forget")) {
 			model_forget(model);

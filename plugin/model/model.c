@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "dual.h"
 #include "mcu.h"
 #include "operation.h"
 
@@ -14,7 +15,8 @@
 
 struct model {
 	char name[64];
-	struct mcu *mcu; /* a microcontroller's; else NULL, and the next two are used */
+	struct mcu *mcu;   /* a microcontroller's; else NULL, */
+	struct dual *dual; /* and so is that of one of two instructions a cycle; then the next two are used */
 	struct table table;
 	struct core core;
 };
@@ -24,8 +26,15 @@ struct code {
 	uint64_t pc;
 	struct mcu_code *mcu; /* of T32, for a microcontroller; all others take `operations` */
 	struct operation *operations;
-	uint32_t first_branch; /* its index; as many as there are instructions if there is none */
+	struct operation *later; /* the same as a core of Armv8.1-M takes them; NULL if it takes them as others do */
+	uint32_t first_branch;   /* its index; as many as there are instructions if there is none */
 };
+
+/* Whether it is a core of the M profile. */
+static bool is_micro(const struct model *model)
+{
+	return model->mcu || model->dual;
+}
 
 static bool read_line(struct model *model, const char *line)
 {
@@ -38,9 +47,20 @@ static bool read_line(struct model *model, const char *line)
 	if (sscanf(line, "kind %31s", kind) == 1) {
 		if (!strcmp(kind, "mcu"))
 			return (model->mcu = mcu_new()) != NULL;
+		if (!strcmp(kind, "mcu-dual"))
+			return (model->dual = dual_new()) != NULL;
 		return table_read_kind(&model->table, kind);
 	}
+	if (model->dual)
+		return dual_read_line(model->dual, line);
 	return model->mcu ? mcu_read_line(model->mcu, line) : table_read_line(&model->table, line);
+}
+
+static bool is_complete(const struct model *model)
+{
+	if (model->dual)
+		return dual_complete(model->dual);
+	return model->mcu ? mcu_complete(model->mcu) : table_is_complete(&model->table);
 }
 
 static bool read_table(struct model *model, const char *path, FILE *file)
@@ -55,7 +75,7 @@ static bool read_table(struct model *model, const char *path, FILE *file)
 			return false;
 		}
 	}
-	if (!*model->name || !(model->mcu ? mcu_complete(model->mcu) : table_is_complete(&model->table))) {
+	if (!*model->name || !is_complete(model)) {
 		fprintf(stderr, "%s: the table is not complete\n", path);
 		return false;
 	}
@@ -77,10 +97,11 @@ struct model *model_read(const char *path)
 	fclose(file);
 	if (!understood) {
 		free(model->mcu);
+		free(model->dual);
 		free(model);
 		return NULL;
 	}
-	if (!model->mcu)
+	if (!is_micro(model))
 		core_start(&model->core, &model->table);
 	model_forget(model);
 	return model;
@@ -105,6 +126,28 @@ static void *allocate(size_t count, size_t size)
 static uint32_t word_at(const uint8_t *at)
 {
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* T32 as Armv8.1-M has it, whose vectors have the words that Armv7-A's have. */
+static struct operation *decode_later(const struct operation *operations, const uint8_t *at, uint32_t instructions)
+{
+	struct operation *later = NULL;
+
+	for (uint32_t i = 0; i < instructions; i++) {
+		struct operation operation;
+		uint32_t word = at[0] | (uint32_t)at[1] << 8;
+
+		if (operations[i].bytes == 4 &&
+		    t32_81m_operation(word << 16 | at[2] | (uint32_t)at[3] << 8, &operation)) {
+			if (!later) {
+				later = allocate(instructions, sizeof(*later));
+				memcpy(later, operations, instructions * sizeof(*later));
+			}
+			later[i] = operation;
+		}
+		at += operations[i].bytes;
+	}
+	return later;
 }
 
 /* Instructions of two or four bytes; behind an IT some depend on the flags. */
@@ -144,6 +187,8 @@ struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *b
 	if (set == SET_T32)
 		code->mcu = mcu_decode(pc, bytes, instructions);
 	code->operations = decode(set, bytes, instructions);
+	if (set == SET_T32)
+		code->later = decode_later(code->operations, bytes, instructions);
 	while (code->first_branch < instructions && !code->operations[code->first_branch].branch)
 		code->first_branch++;
 	return code;
@@ -195,7 +240,14 @@ void model_run(struct model *model, const struct code *code, uint32_t instructio
 		mcu_run(model->mcu, code->mcu, instructions, accesses, count, next, spent);
 		return;
 	}
-	if (!model->mcu) {
+	if (model->dual && code->set == SET_T32) {
+		bool later = code->later && model->dual->numbers.mve;
+
+		dual_run(model->dual, code->pc, later ? code->later : code->operations, instructions, accesses, count,
+			 next, spent);
+		return;
+	}
+	if (!is_micro(model)) {
 		run_big(model, code, instructions, accesses, count, next, spent);
 		return;
 	}
@@ -245,7 +297,7 @@ void model_warm(struct model *model, const struct code *code, uint32_t instructi
 {
 	struct spent dropped = { .outside = 0 };
 
-	if (!model->mcu && code->set == SET_A64)
+	if (!is_micro(model) && code->set == SET_A64)
 		warm_a64(model, code, instructions, accesses, count, next);
 	else
 		model_run(model, code, instructions, accesses, count, next, &dropped);
@@ -255,7 +307,7 @@ uint32_t model_outside(const struct model *model, const struct code *code, uint3
 {
 	uint32_t outside = 0;
 
-	if (model->mcu)
+	if (is_micro(model))
 		return instructions;
 	for (uint32_t i = 0; i < instructions; i++)
 		outside += is_outside(model, &code->operations[i]);
@@ -266,6 +318,8 @@ void model_forget(struct model *model)
 {
 	if (model->mcu)
 		mcu_forget(model->mcu);
+	else if (model->dual)
+		dual_forget(model->dual);
 	else
 		core_forget(&model->core);
 }

@@ -95,6 +95,8 @@ struct operation a64_operation(uint32_t word);
 struct operation a32_operation(uint32_t word);
 /* The T32 instruction at `bytes`, of Armv7-A; `if_then`: in the block of an IT. */
 struct operation t32_operation(const uint8_t *bytes, bool if_then);
+/* A T32 word of Armv8.1-M that no older core has: loops, selects, vectors (MVE). False for all others. */
+bool t32_81m_operation(uint32_t word, struct operation *operation);
 /* How many instructions behind it depend on the flags, if the T32 instruction at `bytes` is an IT; else 0. */
 unsigned int t32_if_then(const uint8_t *bytes);
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from worldwise.base.toml.toml_model import StrictModel, Text
 from worldwise.libraries.fittable import Fittable
 
-Kind = Literal["out-of-order", "in-order", "mcu"]
+Kind = Literal["out-of-order", "in-order", "mcu", "mcu-dual"]
 
 _MOST_PORTS = 16
 _NAME = re.compile(r"[a-z0-9_]{1,40}")
@@ -105,7 +105,40 @@ _BIG = Names(
     ),
     ports=_words("ports second"),
 )
-KINDS: Mapping[str, Names] = {"mcu": _MCU, "in-order": _BIG, "out-of-order": _BIG}
+# As plugin/model/dual_table.c and operation.h read them; tests/unit/test_dual.py compares.
+_DUAL = Names(
+    numbers=_words(
+        "width narrow_pairs writeback_latency flags_latency mispredict flags_ahead mispredict_early returns fetch_bytes"
+        " fetch_queue taken banks unaligned aligned_pairs mve"
+    ),
+    classes=_BIG.classes,
+    keys=dict.fromkeys(
+        [
+            "cycles",
+            "together",
+            "latency",
+            "early",
+            "need_value",
+            "need_shifted",
+            "need_accumulate",
+            "need_address",
+            "need_data",
+            "first",
+            "alone",
+            "pairs",
+            "bypassed",
+            "quick",
+            "multiplies",
+            "busy",
+            "outside",
+            "least",
+            "most",
+        ],
+        (),
+    ),
+    ports=_words("units second"),
+)
+KINDS: Mapping[str, Names] = {"mcu": _MCU, "mcu-dual": _DUAL, "in-order": _BIG, "out-of-order": _BIG}
 # What a class's form on 128 bits is called: the class's name and this.
 _WIDE = "_q"
 # Of a class, for the reader alone: the engine takes `cycles` between the two.

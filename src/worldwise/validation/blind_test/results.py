@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from worldwise.base import paths
+from worldwise.base.json_model import load_json
 from worldwise.base.toml.toml_model import StrictModel, Text, parse, read_text
 from worldwise.libraries.boards import table_of
 from worldwise.predict.domains import By, Code, Domain
@@ -20,6 +21,9 @@ from worldwise.validation.figures import HARDWARE, Source
 from worldwise.validation.record import engine_digest, table_digest
 
 BLIND = HARDWARE / "blind.toml"
+# What today's engine does with each core: see Engine.
+ENGINE = paths.MEASURED / "validation" / "engine.json"
+_MOST_BYTES = 2**16
 
 Role = Literal["judge", "calibrate"]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -29,10 +33,23 @@ _Entry = Annotated[list[Text | _Number], Field(min_length=2, max_length=3)]
 
 
 class Test(StrictModel):
-    """What made the predictions: the engine's commit, the day, and the SHA-256 of engine and cores' tables."""
+    """What made the predictions: the engine's commit, the day, and the SHA-256 of engine and cores' tables.
+
+    `behaviour`: by core, the SHA-256 of the cycles that this engine gave to code by chance, with today's table.
+    """
 
     commit: Annotated[str, Field(pattern="^[0-9a-f]{7,40}$")]
     made: Text
+    engine: _Digest
+    cores: dict[str, _Digest]
+    behaviour: dict[str, _Digest] = Field(default_factory=dict)
+
+
+class Engine(BaseModel):
+    """SHA-256 of an engine's sources, and of the cycles that it gives to code by chance: tests/engine_behaviour.py."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     engine: _Digest
     cores: dict[str, _Digest]
 
@@ -116,8 +133,20 @@ def broken(found: BlindFigures) -> list[str]:
     )
 
 
-def changed(test: Test, cores: Iterable[str]) -> set[str]:
-    """The cores whose engine or table is another one now than in the test."""
-    if test.engine != engine_digest():
-        return set(cores)
-    return {core for core in cores if test.cores.get(core) != table_digest(table_of(core))}
+def changed(test: Test, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
+    """The cores of which today's engine or table would predict something else than the test's.
+
+    Another engine does the same with a core if its cycles for thousands of blocks of code by chance are the same: see
+    `Engine`, of which the repository's file is `engine`'s default. What it says of another engine than today's counts
+    for nothing.
+    """
+    today = engine_digest()
+    engine = engine or load_json(Engine, ENGINE, _MOST_BYTES)
+    same = engine.cores if engine.engine == today else {}
+
+    def other(core: str) -> bool:
+        if test.cores.get(core) != table_digest(table_of(core)):
+            return True
+        return test.engine != today and test.behaviour.get(core, "then") != same.get(core, "today")
+
+    return {core for core in cores if other(core)}

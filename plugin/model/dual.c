@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * In order, one or two instructions a cycle. An instruction is issued no sooner than the one before it, when its code has
+ * come, when its operands will be there at the stage that needs them, and beside another only if both may be together.
+ * Simple instructions execute a stage sooner, if their operands are there for it. docs/how/models-mcu.md says where each
+ * rule comes from.
+ */
+#include "dual.h"
+
+#include <string.h>
+
+struct issue {
+	const struct operation *operation;
+	const struct dual_class *class;
+	uint64_t pc;
+	uint64_t behind; /* where the next one stands */
+	uint64_t next;   /* where the core goes on */
+	const struct access *accesses;
+	size_t count;
+};
+
+struct wait {
+	uint64_t until;
+	enum cause cause;
+};
+
+static void wait_for(struct wait *wait, uint64_t until, enum cause cause)
+{
+	if (until > wait->until) {
+		wait->until = until;
+		wait->cause = cause;
+	}
+}
+
+void dual_forget(struct dual *dual)
+{
+	memset(dual->values, 0, sizeof(dual->values));
+	memset(dual->left, 0, sizeof(dual->left));
+	memset(dual->free, 0, sizeof(dual->free));
+	dual->now = 0;
+	dual->issued = dual->numbers.width;
+	dual->units = 0;
+	dual->emptied = true;
+	dual->block = UINT64_MAX;
+	dual->fetched = 0;
+	dual->blocks = 0;
+	predictor_forget(&dual->predictor, dual->numbers.returns);
+	flash_forget(&dual->flash);
+}
+
+static enum cause cause_of(const struct issue *issue)
+{
+	if (issue->operation->moves && !issue->operation->store)
+		return CAUSE_MEMORY;
+	return issue->class->multiplies ? CAUSE_MULTIPLIER : CAUSE_DEPENDENCY;
+}
+
+/*
+ * When the code of an instruction is there. A block comes each cycle, as long as fewer than the queue holds wait; behind
+ * a branch that was foretold the next block is its target's.
+ */
+static uint64_t fetch(struct dual *dual, const struct issue *issue)
+{
+	uint32_t bytes = dual->numbers.fetch_bytes;
+	uint64_t last;
+
+	if (!bytes)
+		return 0;
+	last = (issue->pc + issue->operation->bytes - 1) / bytes;
+	if (dual->emptied) {
+		/* What a wrong guess costs has this block in it. */
+		dual->fetched = dual->now;
+		dual->block = issue->pc / bytes;
+	}
+	for (uint64_t first = issue->pc / bytes; first <= last; first++) {
+		uint64_t room;
+
+		if (first == dual->block)
+			continue;
+		dual->left[dual->blocks++ % dual->numbers.fetch_queue] = dual->now;
+		room = dual->left[dual->blocks % dual->numbers.fetch_queue];
+		dual->fetched = dual->fetched + 1 > room ? dual->fetched + 1 : room;
+		dual->block = first;
+	}
+	return dual->fetched;
+}
+
+/* When an operand will be there, for an instruction that needs it so many cycles after its issue. */
+static uint64_t operand(const struct dual *dual, const struct issue *issue, unsigned int at, unsigned int need)
+{
+	const struct dual_value *value = &dual->values[issue->operation->source[at]];
+	uint64_t ready = value->ready + (value->quick && need && issue->class->bypassed ? 1 : 0);
+
+	return ready > need ? ready - need : 0;
+}
+
+static void operands(const struct dual *dual, const struct issue *issue, struct wait *wait)
+{
+	const struct operation *operation = issue->operation;
+
+	for (unsigned int i = 0; i < operation->sources; i++) {
+		const struct dual_value *value = &dual->values[operation->source[i]];
+
+		/* A branch is foretold: it waits for no flags. */
+		if (operation->branch && operation->source[i] == REGISTER_FLAGS)
+			continue;
+		wait_for(wait, operand(dual, issue, i, issue->class->need[operation->role[i]]),
+			 (enum cause)value->cause);
+	}
+}
+
+/* Two loads read one bank at a time: two words in a row are in two. */
+static uint64_t bank_of(const struct dual *dual, const struct issue *issue)
+{
+	return issue->count && dual->numbers.banks ? issue->accesses[0].address / 4 % dual->numbers.banks : UINT64_MAX;
+}
+
+static bool is_load(const struct issue *issue)
+{
+	return issue->operation->moves && !issue->operation->store;
+}
+
+/* Whether it is issued beside the one before, as far as both are what they are. */
+static bool goes_beside(const struct dual *dual, const struct issue *issue)
+{
+	const struct dual_class *class = issue->class;
+	bool narrow = issue->operation->bytes == 2;
+
+	if (dual->issued >= dual->numbers.width || class->first || class->alone || class->cycles > 1 ||
+	    class->together || dual->units & (class->seconds ? class->second : class->units))
+		return false;
+	if (dual->numbers.narrow_pairs && (!narrow || !dual->narrow || !(dual->pairs || class->pairs)))
+		return false;
+	return !is_load(issue) || !dual->loads || bank_of(dual, issue) == UINT64_MAX ||
+	       bank_of(dual, issue) != dual->bank;
+}
+
+/* Cycles that it keeps others from being issued, with its own. */
+static uint64_t length(const struct dual *dual, const struct issue *issue)
+{
+	const struct dual_class *class = issue->class;
+	uint64_t cycles = class->cycles ? class->cycles : 1;
+
+	if (class->together && issue->operation->moves)
+		cycles += (issue->operation->moves + class->together - 1u) / class->together - 1u;
+	/* Pairs of words that are stored across two double words take a cycle more in all. */
+	if (class->together && issue->operation->store && issue->count && dual->numbers.aligned_pairs &&
+	    issue->operation->moves % 2 == 0 && issue->accesses[0].address % dual->numbers.aligned_pairs)
+		cycles++;
+	for (size_t i = 0; i < issue->count && dual->numbers.unaligned; i++)
+		if (!issue->accesses[i].store && issue->accesses[i].address % issue->accesses[i].bytes)
+			cycles += dual->numbers.unaligned;
+	return cycles;
+}
+
+/* When the units of a vector's beats take another. Each beat of the second follows one of the first. */
+static uint64_t units_free(const struct dual *dual, const struct issue *issue)
+{
+	uint64_t free = 0;
+
+	for (unsigned int unit = 0; issue->class->busy && unit < DUAL_UNITS; unit++)
+		if (issue->class->units >> unit & 1 && dual->free[unit] > free)
+			free = dual->free[unit];
+	return free;
+}
+
+static void keep_units(struct dual *dual, const struct issue *issue, uint64_t cycle)
+{
+	for (unsigned int unit = 0; issue->class->busy && unit < DUAL_UNITS; unit++)
+		if (issue->class->units >> unit & 1)
+			dual->free[unit] = cycle + issue->class->busy;
+}
+
+static bool is_early(const struct dual *dual, const struct issue *issue, uint64_t cycle, bool second)
+{
+	const struct operation *operation = issue->operation;
+
+	if (!issue->class->early || (second && (issue->class->early < 2 || dual->units & issue->class->units)))
+		return false;
+	for (unsigned int i = 0; i < operation->sources; i++)
+		if (operand(dual, issue, i, 0) > cycle)
+			return false;
+	return true;
+}
+
+static void results(struct dual *dual, const struct issue *issue, uint64_t cycle, bool early)
+{
+	const struct operation *operation = issue->operation;
+	const struct dual_class *class = issue->class;
+	unsigned int last = operation->results;
+	struct dual_value value = { .ready = cycle + class->latency - (early ? 1u : 0u),
+				    .cause = (uint8_t)cause_of(issue),
+				    .quick = class->quick };
+
+	if (operation->base_result) {
+		last--;
+		dual->values[operation->result[last]] = (struct dual_value){
+			.ready = cycle + dual->numbers.writeback_latency, .cause = CAUSE_DEPENDENCY
+		};
+	}
+	for (unsigned int i = 0; i < last; i++) {
+		struct dual_value *of = &dual->values[operation->result[i]];
+
+		*of = value;
+		if (class->together)
+			of->ready += i / class->together;
+		if (operation->result[i] >= REGISTER_FLAGS)
+			of->ready = cycle + dual->numbers.flags_latency;
+	}
+}
+
+/* Where the front end goes on. */
+static void branch(struct dual *dual, const struct issue *issue, uint64_t cycle, struct spent *spent)
+{
+	const struct dual_numbers *numbers = &dual->numbers;
+	/* A core without a predictor goes on behind the branch, and loses `taken` cycles each time. */
+	bool right = !numbers->mispredict || predictor_was_right(&dual->predictor, issue->pc << 1,
+								 issue->operation->branch, issue->next, issue->behind);
+	bool taken = issue->next != issue->behind;
+	uint64_t flags = dual->values[REGISTER_FLAGS].ready - numbers->flags_latency;
+	uint64_t cost = right ? taken ? numbers->taken : 0 : numbers->mispredict;
+
+	if (!right && issue->operation->branch == BRANCH_IF && flags + numbers->flags_ahead <= cycle)
+		cost = numbers->mispredict_early;
+	if (!right)
+		dual->emptied = true;
+	if (!cost)
+		return;
+	dual->now += cost;
+	dual->issued = numbers->width;
+	spent->cycles[right ? CAUSE_FETCH : CAUSE_MISPREDICT] += cost;
+}
+
+static void wait_for_flash(struct dual *dual, const struct issue *issue, struct spent *spent)
+{
+	uint64_t wait = flash_fetch(&dual->flash, issue->pc, issue->operation->bytes, dual->now);
+
+	spent->cycles[CAUSE_FETCH] += wait;
+	dual->now += wait;
+	for (size_t i = 0; i < issue->count; i++) {
+		const struct access *access = &issue->accesses[i];
+
+		if (access->store)
+			continue;
+		wait = flash_load(&dual->flash, access->address, access->bytes, dual->now);
+		spent->cycles[CAUSE_MEMORY] += wait;
+		dual->now += wait;
+	}
+}
+
+static void take(struct dual *dual, const struct issue *issue, struct spent *spent)
+{
+	struct wait wait = { .until = dual->now, .cause = CAUSE_ISSUE };
+	uint64_t begun = dual->now;
+	uint64_t cycles = length(dual, issue);
+	bool beside;
+	bool early;
+
+	if (dual->flash.wait)
+		wait_for_flash(dual, issue, spent);
+	wait.until = dual->now;
+	wait_for(&wait, fetch(dual, issue), CAUSE_FETCH);
+	operands(dual, issue, &wait);
+	wait_for(&wait, units_free(dual, issue), issue->class->multiplies ? CAUSE_MULTIPLIER : CAUSE_ISSUE);
+	beside = wait.until == dual->now && begun == dual->now && goes_beside(dual, issue);
+	if (!beside)
+		wait_for(&wait, dual->now + 1, CAUSE_ISSUE);
+	early = is_early(dual, issue, wait.until, beside);
+	spent->cycles[wait.cause] += wait.until - dual->now;
+	if (!beside) {
+		dual->issued = 0;
+		dual->units = 0;
+		dual->loads = false;
+		dual->narrow = issue->operation->bytes == 2;
+		dual->pairs = issue->class->pairs;
+	}
+	dual->units |= beside && issue->class->seconds ? issue->class->second : issue->class->units;
+	if (is_load(issue)) {
+		dual->loads = true;
+		dual->bank = bank_of(dual, issue);
+	}
+	dual->issued++;
+	keep_units(dual, issue, wait.until);
+	dual->emptied = false;
+	results(dual, issue, wait.until + (issue->class->together ? 0 : cycles - 1), early);
+	spent->cycles[cause_of(issue) == CAUSE_DEPENDENCY ? CAUSE_ISSUE : cause_of(issue)] += cycles - 1;
+	dual->now = wait.until + cycles - 1;
+	if (issue->class->alone || cycles > 1)
+		dual->issued = dual->numbers.width;
+	if (issue->operation->branch)
+		branch(dual, issue, wait.until, spent);
+	if (!issue->class->known || issue->class->outside)
+		spent->outside += dual->now - begun;
+}
+
+void dual_run(struct dual *dual, uint64_t pc, const struct operation *operations, uint32_t instructions,
+	      const struct access *accesses, size_t count, uint64_t next, struct spent *spent)
+{
+	static const struct dual_class unknown = { .latency = 1 };
+	size_t done = 0;
+
+	for (uint32_t i = 0; i < instructions; i++) {
+		const struct operation *operation = &operations[i];
+		const struct dual_class *class = &dual->classes[operation->class];
+		size_t first = done;
+		struct issue issue = { .operation = operation,
+				       .class = class->known ? class : &unknown,
+				       .pc = pc,
+				       .behind = pc + operation->bytes };
+
+		while (done < count && accesses[done].instruction <= i)
+			done++;
+		issue.accesses = accesses + first;
+		issue.count = done - first;
+		issue.next = i + 1 == instructions ? next : issue.behind;
+		if (!class->known || class->outside)
+			spent->outside_instructions++;
+		take(dual, &issue, spent);
+		pc = issue.behind;
+	}
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A core's table: lines `number NAME VALUE`, `class NAME KEY VALUE ..`, `memory NAME VALUE`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dual.h"
+
+#define SPACE " \t\r\n"
+#define MOST 100000
+
+struct name {
+	const char *text;
+	size_t offset;
+};
+
+#define NUMBER(member) { #member, offsetof(struct dual_numbers, member) }
+static const struct name numbers[] = {
+	NUMBER(width),
+	NUMBER(narrow_pairs),
+	NUMBER(writeback_latency),
+	NUMBER(flags_latency),
+	NUMBER(mispredict),
+	NUMBER(flags_ahead),
+	NUMBER(mispredict_early),
+	NUMBER(returns),
+	NUMBER(fetch_bytes),
+	NUMBER(fetch_queue),
+	NUMBER(taken),
+	NUMBER(banks),
+	NUMBER(unaligned),
+	NUMBER(aligned_pairs),
+	NUMBER(mve),
+};
+#undef NUMBER
+
+#define BYTE(member) { #member, offsetof(struct dual_class, member) }
+static const struct name bytes[] = {
+	BYTE(cycles), BYTE(together), BYTE(latency), BYTE(early),      BYTE(first), BYTE(alone),
+	BYTE(pairs),  BYTE(bypassed), BYTE(quick),   BYTE(multiplies), BYTE(busy),
+};
+#undef BYTE
+
+static const char *const needs[ROLES] = { "need_value", "need_shifted", "need_accumulate", "need_address",
+					  "need_data" };
+
+static bool read_value(const char *text, uint32_t *value)
+{
+	char *rest;
+	unsigned long number;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	number = strtoul(text, &rest, 10);
+	*value = (uint32_t)number;
+	return !*rest && number <= MOST;
+}
+
+static const struct name *find(const struct name *names, size_t count, const char *text)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (!strcmp(names[i].text, text))
+			return &names[i];
+	return NULL;
+}
+
+static bool read_number(struct dual *dual, const char *key, const char *text)
+{
+	const struct name *name = find(numbers, sizeof(numbers) / sizeof(numbers[0]), key);
+
+	return name && read_value(text, (uint32_t *)(void *)((char *)&dual->numbers + name->offset));
+}
+
+static bool read_pair(struct dual_class *class, const char *key, const char *text)
+{
+	const struct name *name = find(bytes, sizeof(bytes) / sizeof(bytes[0]), key);
+	uint32_t value;
+
+	if (!read_value(text, &value) || value > UINT16_MAX)
+		return false;
+	if (!strcmp(key, "units")) {
+		class->units = (uint16_t)value;
+		return true;
+	}
+	if (!strcmp(key, "second")) {
+		class->second = (uint16_t)value;
+		class->seconds = true;
+		return true;
+	}
+	if (value > UINT8_MAX / 4)
+		return false;
+	if (name)
+		*((uint8_t *)class + name->offset) = (uint8_t)value;
+	for (size_t i = 0; i < ROLES; i++)
+		if (!strcmp(needs[i], key)) {
+			class->need[i] = (uint8_t)value;
+			return true;
+		}
+	if (strcmp(key, "outside") != 0)
+		return name != NULL;
+	class->outside = value;
+	return true;
+}
+
+static bool read_class(struct dual *dual, const char *name)
+{
+	unsigned int found = name ? class_of_name(name) : CLASS_COUNT;
+	struct dual_class class = { .known = true, .latency = 1 };
+	char *key;
+
+	if (found == CLASS_COUNT)
+		return false;
+	while ((key = strtok(NULL, SPACE)))
+		if (!read_pair(&class, key, strtok(NULL, SPACE)))
+			return false;
+	dual->classes[found] = class;
+	return true;
+}
+
+bool dual_read_line(struct dual *dual, const char *line)
+{
+	char copy[256];
+	char *word;
+	char *name;
+
+	if (strlen(line) >= sizeof(copy))
+		return false;
+	strcpy(copy, line);
+	word = strtok(copy, SPACE);
+	name = word ? strtok(NULL, SPACE) : NULL;
+	if (!name)
+		return false;
+	if (!strcmp(word, "number"))
+		return read_number(dual, name, strtok(NULL, SPACE));
+	if (!strcmp(word, "memory")) {
+		uint32_t value;
+
+		return read_value(strtok(NULL, SPACE), &value) && flash_set(&dual->flash, name, value);
+	}
+	return !strcmp(word, "class") && read_class(dual, name);
+}
+
+struct dual *dual_new(void)
+{
+	struct dual *dual = calloc(1, sizeof(*dual));
+
+	if (!dual) {
+		perror("model");
+		abort();
+	}
+	return dual;
+}
+
+static bool refuse(const char *what)
+{
+	fprintf(stderr, "model: the table of a microcontroller %s\n", what);
+	return false;
+}
+
+bool dual_complete(const struct dual *dual)
+{
+	const struct dual_numbers *numbers = &dual->numbers;
+
+	if (!numbers->width || numbers->width > 2)
+		return refuse("has no width of 1 or 2");
+	if (numbers->returns > MOST_RETURNS)
+		return refuse("has a larger predictor than the model");
+	if (numbers->fetch_bytes && (!numbers->fetch_queue || numbers->fetch_queue > DUAL_QUEUE))
+		return refuse("fetches code into no queue, or into a larger one than the model has");
+	if (dual->flash.wait && (!dual->flash.line || !(dual->flash.cache || dual->flash.buffers)))
+		return refuse("has a memory that waits, but no lines");
+	return true;
+}
