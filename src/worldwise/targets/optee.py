@@ -34,6 +34,7 @@ _OF_FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin")
 _OF_OPTEE = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin")
 _INITRAMFS = "initramfs.cpio"
 _KERNEL = "bl33.bin"
+_EL3 = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,12 @@ class OpteeMachineTarget:
             _INITRAMFS: (initramfs, _INITRAMFS),
             _KERNEL: (kernel, "Image"),
         }
+        level = own_stack.stack.firmware.spmc_at_el if own_stack else 0
+        if level:
+            parts[optee_images.SPMC_MANIFEST] = (firmware, optee_images.SPMC_MANIFEST)
+        if level == _EL3:
+            # TF-A's SPMC takes OP-TEE as one image, without the header that says how to load its parts.
+            parts["bl32.bin"] = (optee, "bl32_extra1.bin")
         files = {name: part.file(file) for name, (part, file) in parts.items()}
         ta = APPS[case_app(case)].uuid
         beside = self._beside(case)
@@ -96,7 +103,7 @@ class OpteeMachineTarget:
                 "ldelf": optee.file("ldelf.elf"),
                 ta: programs.file(f"{ta}.elf"),
             },
-            preload=("bl2.bin", "bl31.bin", *_OF_OPTEE, _KERNEL),
+            preload=("bl2.bin", "bl31.bin", *_OF_OPTEE, *((optee_images.SPMC_MANIFEST,) if level else ()), _KERNEL),
             footprint=_ta_footprint(programs, ta) if wanted.sizes_ta else None,
             beside=beside,
             patience=wanted.patience,
