@@ -54,13 +54,12 @@ class OpteeMachineTarget:
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
-        core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
         programs = (self.programs or programs_of)(case, _feature(case))
         initramfs = optee_images.initramfs(case_app(case), programs)
         return (
             optee_images.firmware(case.ticks_in_both_worlds),
             kernel(),
-            optee_images.optee(core, case.optimisation, _feature(case)),
+            optee_images.optee(_core(case), case.optimisation, _feature(case)),
             programs,
             optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
         )
@@ -72,6 +71,8 @@ class OpteeMachineTarget:
         with own_libraries.told(case.implementation):
             if own_stack := stack.current():
                 optee_images.require_understood(own_stack, images)
+                if own_stack.by_clang:
+                    optee_images.optee(_core(case), case.optimisation, _feature(case), images.notify)
             used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))
         if own_stack:
             require_settings(own_stack, optee.directory)
@@ -157,6 +158,11 @@ class OpteeMachineTarget:
             "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip
+
+
+def _core(case: Case) -> str:
+    """The crypto library of the core below a case's app."""
+    return case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
 
 
 def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:

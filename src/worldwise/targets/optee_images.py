@@ -2,7 +2,7 @@
 """The images of the machine with OP-TEE: firmware, OP-TEE, the measured programs, the user space."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,14 @@ from worldwise.libraries.stacks import spmc, stack
 from worldwise.libraries.stacks.config import require_known, require_words
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
+from worldwise.targets import optee_clang
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked, with_more_modules
+
+
+
+def _silent(_: str) -> None:
+    pass
+
 
 # These are part of the images' addresses: a change rebuilds the images.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
@@ -70,6 +77,7 @@ def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
             script="tf-a-spmc.sh",
             outputs=(*_FIRMWARE, SPMC_MANIFEST),
             sources=("arm-trusted-firmware",),
+            trees={"patches": patches} if (patches := paths.PATCHES / f"tf-a-spmc-el{level}").exists() else {},
             settings={"SETTINGS": " ".join(settings), "LEVEL": str(level)},
             helpers=(f"spmc-el{level}.dts",),
         )
@@ -149,8 +157,8 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str, opt
         # Of two values of a setting make takes the last: the stack's.
         "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
-        # Another release may need other files of it for TAs.
-        **({} if used and used.tree else {"TA_MBEDTLS": "few"}),
+        # Another release may need other files of it for TAs; clang compiles all.
+        **({} if used and (used.tree or used.by_clang) else {"TA_MBEDTLS": "few"}),
     }
 
 
@@ -197,11 +205,20 @@ def _own_settings(implementation: str, optimisation: str, feature: str = "") -> 
     return settings | {"OPTIMISATION": " ".join(filter(None, changes))}
 
 
-def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
-    objects = optee_objects(implementation, optimisation, feature)
+def optee(
+    implementation: str, optimisation: str, feature: str = "", notify: Callable[[str], None] = _silent
+) -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES.
+
+    What clang compiles is built here, since that is in another root; `notify` is called then.
+    """
     settings = _own_settings(implementation, optimisation, feature)
     name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
+    used = stack.current()
+    if used and used.by_clang:
+        made = optee_clang.built(f"{name}-clang", optee_source(), settings, _OUTPUTS, notify)
+        return Recipe(name, "optee-built.sh", _OUTPUTS, trees={"objects": made})
+    objects = optee_objects(implementation, optimisation, feature)
     if settings | {"KEEP": "yes"} == objects.settings:
         # Nothing is left to compile. The image is one of its own all the same, since the objects are large.
         return Recipe(name, "optee-built.sh", _OUTPUTS, needs={"objects": objects})
@@ -233,10 +250,11 @@ def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
 def core_library(implementation: str, optimisation: str) -> Recipe:
     """A core's crypto library for Linux, compiled as in the core, and the adapter that calls it.
 
-    With a stack's own source it is the lab's: another release has other files, and the target `linux` is refused then.
+    With a stack's own source or clang it is the lab's: another release has other files, and the target `linux` is
+    refused then.
     """
     used = stack.current()
-    if used and used.tree:
+    if used and (used.tree or used.by_clang):
         with stack.used(None):
             return core_library(implementation, optimisation)
     adapter = IMPLEMENTATIONS[implementation].adapter

@@ -37,7 +37,8 @@ _Package = Annotated[str, Field(min_length=1, max_length=1000)]
 class Optee(toml_model.StrictModel):
     """`[optee]`: a folder with another source, patches in order, and make settings.
 
-    `platform` and `compiler` can have the lab's value alone: whoever names another reads what can be done.
+    `platform` can have the lab's value alone: whoever names another reads what can be done. `compiler` is gcc, the
+    lab's, or clang.
     """
 
     platform: str = refused_settings.PLATFORM
@@ -90,7 +91,7 @@ class Stack(toml_model.StrictModel):
         firmware = self.firmware
         linux = self.linux
         others = (firmware.settings, firmware.spmc_at_el, linux.package, linux.words)
-        if not any((optee.source, optee.patches, optee.settings, *others)):
+        if not any((optee.source, optee.patches, optee.settings, optee.compiler == refused_settings.CLANG, *others)):
             raise ValueError("it changes nothing: it has no setting, patch, source, kernel or word")
         if firmware.spmc_at_el and not linux.package:
             raise ValueError(spmc.NEEDS_FFA)
@@ -139,6 +140,11 @@ class BroughtStack:
         return self.folder / TREE if self.stack.optee.source else None
 
     @property
+    def by_clang(self) -> bool:
+        """Whether clang compiles its OP-TEE."""
+        return self.stack.optee.compiler == refused_settings.CLANG
+
+    @property
     def kernels(self) -> tuple[Path, ...]:
         """The Debian packages of its kernel; none if that is the lab's."""
         return tuple(self.folder / kernel_file(number) for number in range(1, len(self.stack.linux.packages) + 1))
@@ -173,6 +179,7 @@ def words(stack: Stack, revision: str = "") -> tuple[str, ...]:
     commit = f" ({provenance.short(revision)})" if revision else ""
     return (
         *((f"OP-TEE from {optee.source}{commit}",) if optee.source else ()),
+        *((f"OP-TEE by {optee.compiler}",) if optee.compiler != refused_settings.COMPILER else ()),
         *(f"OP-TEE with {Path(patch).name}" for patch in optee.patches),
         *(f"OP-TEE {name}={value}" for name, value in optee.settings.items()),
         *((f"TF-A SPMC_AT_EL={stack.firmware.spmc_at_el}",) if stack.firmware.spmc_at_el else ()),

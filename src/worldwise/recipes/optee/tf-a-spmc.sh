@@ -4,6 +4,11 @@
 . /in/recipes/common.sh
 
 tar -xf /in/arm-trusted-firmware/*.orig.tar.xz --strip-components=1
+for patch in /in/patches/*.patch; do
+	[[ -e $patch ]] || continue
+	say "ours: ${patch##*/}"
+	patch --fuzz=0 -p1 < "$patch"
+done
 # shellcheck disable=SC2086 # a list of settings
 ASFLAGS=-g make -j"$(nproc)" CFLAGS=-g PLAT=qemu BL32_RAM_LOCATION=tdram QEMU_USE_GIC_DRIVER=QEMU_GICV3 \
 	ARM_LINUX_KERNEL_AS_BL33=1 CROSS_COMPILE=aarch64-linux-gnu- BUILD_MESSAGE_TIMESTAMP='"worldwise"' \
