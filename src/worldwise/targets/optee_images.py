@@ -17,7 +17,6 @@ from worldwise.targets import optee_clang
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked, with_more_modules
 
 
-
 def _silent(_: str) -> None:
     pass
 
@@ -205,9 +204,7 @@ def _own_settings(implementation: str, optimisation: str, feature: str = "") -> 
     return settings | {"OPTIMISATION": " ".join(filter(None, changes))}
 
 
-def optee(
-    implementation: str, optimisation: str, feature: str = "", notify: Callable[[str], None] = _silent
-) -> Recipe:
+def optee(implementation: str, optimisation: str, feature: str = "", notify: Callable[[str], None] = _silent) -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES.
 
     What clang compiles is built here, since that is in another root; `notify` is called then.
