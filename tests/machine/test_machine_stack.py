@@ -122,7 +122,7 @@ TEE = {f"{MODULES}/tee.ko": b"\0depends=\0"}
         ),
         (
             IMAGE | TEE | {f"{MODULES}/optee/optee.ko": b"\0depends=tee,arm-ffa\0"},
-            "its module optee needs the module arm_ffa, which the machine does not load: configure that as =y",
+            "its module optee needs the module arm_ffa, which the package does not have: configure that as =y",
         ),
     ],
 )

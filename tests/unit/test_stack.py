@@ -35,6 +35,7 @@ from worldwise.targets import optee_images
 from worldwise.targets.architecture import QUIET
 from worldwise.targets.guest import kernel, kernel_net
 from worldwise.targets.inputs import boot_words, linux_words
+from worldwise.targets.optee import OF_OPTEE, OPTEE_TARGETS
 
 DEBUG = '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n'
 PATCH = "--- a/core/x.c\n+++ b/core/x.c\n@@ -1 +1 @@\n-a\n+b\n"
@@ -70,16 +71,19 @@ def brought(folder: Path, text: str) -> BroughtStack:
             "my-stack.toml:2: optee.platform: vexpress-qemu_virt is OP-TEE for",
         ),
         ('[optee]\nplatform = "imx-mx8mqevk"\n', "which OP-TEE calls 'vexpress-qemu_armv8a'; leave the line out"),
-        (
-            '[optee]\ncompiler = "clang"\n',
-            "my-stack.toml:2: optee.compiler: the lab has no compiler 'clang' for OP-TEE",
-        ),
+        ('[optee]\ncompiler = "icc"\n', "my-stack.toml:2: optee.compiler: there is no compiler 'icc' for OP-TEE here"),
         ('[optee]\ncompiler = "gcc"\n', "it changes nothing"),
         ('[optee.settings]\nPLATFORM = "stm"\n', "PLATFORM cannot be set: it is a line of its own: [optee] platform"),
         ('[optee.settings]\nCOMPILER = "clang"\n', "COMPILER cannot be set: it is a line of its own: [optee] compiler"),
         ('[optee.settings]\nCFG_USER_TA_TARGETS = "ta_arm32"\n', "build the TA for ta_arm64, and measure that"),
-        ('[optee.settings]\nCFG_CORE_SEL1_SPMC = "y"\n', "which Debian's cloud kernel does not"),
-        ('[tf-a.settings]\nSPMC_AT_EL3 = "1"\n', "a secure partition manager needs a Linux that speaks FF-A"),
+        ('[optee.settings]\nCFG_CORE_SEL1_SPMC = "y"\n', "is a line of its own: [tf-a] SPMC_AT_EL = 1"),
+        ('[tf-a.settings]\nSPMC_AT_EL3 = "1"\n', "is a line of its own: [tf-a] SPMC_AT_EL = 1"),
+        ("[tf-a]\nSPMC_AT_EL = 1\n", "SPMC_AT_EL needs a Linux that speaks FF-A (CONFIG_ARM_FFA_TRANSPORT=m)"),
+        ("[tf-a]\nSPMC_AT_EL = 2\n", "my-stack.toml:2: tf-a.SPMC_AT_EL: the SPMC at S-EL2 is Hafnium"),
+        ('[tf-a]\nSPMC_AT_EL = "1"\n', "tf-a.SPMC_AT_EL: it is 'opteed', 1 or 3"),
+        ("[tf-a]\nSPMC_AT_EL = true\n", "tf-a.SPMC_AT_EL: it is 'opteed', 1 or 3"),
+        ('[tf-a]\nSPMC_AT_EL = "opteed"\n', "it changes nothing"),
+        ("[linux]\npackage = []\n", "my-stack.toml:2: linux.package"),
         ('[linux]\nsource = "linux"\n', "linux: 'source' is no key of a kernel: no kernel is compiled here."),
         ('[linux]\nconfig = ".config"\n', "`make bindeb-pkg` with it makes a package"),
         ('[linux]\nversion = "6.1.0-50"\n', "`apt-get download linux-image-VERSION-cloud-arm64:arm64` fetches one"),
@@ -120,6 +124,10 @@ def test_a_link_out_of_the_source_is_refused(tmp_path: Path) -> None:
 
 def optee() -> Recipe:
     return optee_images.optee(optee_images.APP_CORE, "O2")
+
+
+def user_space() -> Recipe:
+    return optee_images.initramfs("attestation", Recipe("programs-attestation", "programs-app.sh", ()))
 
 
 def test_images_are_made_with_the_stack_in_use_alone(tmp_path: Path) -> None:
@@ -166,9 +174,73 @@ def test_another_kernel_is_of_its_package(tmp_path: Path) -> None:
             assert recipe.trees == {"linux-image.deb": made.folder / "linux-image.deb"}
             assert module in recipe.outputs
             assert not recipe.packages
+            assert "arm_ffa" not in recipe.settings["MODULES"]
+        # What the kernel's modules need besides is laid over the user space.
+        assert user_space().script == "initramfs-modules.sh"
+        assert optee_images.net_initramfs(user_space()).needs.keys() == {"initramfs", "linux", "linux-net"}
+    assert user_space().script == "initramfs.sh"
     assert kernel().script == "linux.sh"
     with stack.used(brought(tmp_path, DEBUG)):
         assert (kernel().script, kernel_net().script) == ("linux.sh", "linux-net.sh")
+
+
+SPMC = '[tf-a]\nSPMC_AT_EL = {level}\n[linux]\npackage = ["linux-binary-7.2.deb", "linux-modules-7.2.deb"]\n'
+
+
+@pytest.mark.parametrize(
+    ("level", "firmware", "core", "header"),
+    [
+        (1, "SPMC_OPTEE=1", "CFG_CORE_SEL1_SPMC=y", "bl32.bin"),
+        (3, "SPMC_AT_EL3=1", "CFG_CORE_EL3_SPMC=y CFG_DT_ADDR=0x40000000", "bl32_extra1.bin"),
+    ],
+)
+def test_a_secure_partition_manager_is_in_firmware_core_and_linux(
+    level: int, firmware: str, core: str, header: str, tmp_path: Path
+) -> None:
+    """If this fails, TF-A and OP-TEE disagree on who manages partitions, and the machine hangs at boot."""
+    for name in ("binary", "modules"):
+        (tmp_path / f"linux-{name}-7.2.deb").write_bytes(b"!<arch>\ndebian-binary   1")
+    made = brought(tmp_path, SPMC.format(level=level))
+    assert sorted(made.files) == ["linux-image-2.deb", "linux-image.deb", "stack.toml"]
+    assert stack.words(made.stack)[0] == f"TF-A SPMC_AT_EL={level}"
+    plain = optee_images.firmware()
+    with stack.used(made):
+        built = optee_images.firmware()
+        assert firmware in built.settings["SETTINGS"]
+        assert "SPD=spmd" in built.settings["SETTINGS"]
+        assert optee_images.firmware(ticks_in_both_worlds=True).settings == built.settings
+        assert optee_images.SPMC_MANIFEST in built.outputs
+        assert core in optee().needs["objects"].settings["OPTIMISATION"]
+        assert kernel().settings["MODULES"].startswith("drivers/firmware/arm_ffa/ffa-module drivers/tee/tee ")
+        assert sorted(kernel().trees) == ["linux-image-2.deb", "linux-image.deb"]
+        assert OPTEE_TARGETS["optee"].secure_files(level)["bl32.bin"] == header
+    assert optee_images.firmware() == plain
+    assert OPTEE_TARGETS["optee"].secure_files(0) == {name: name for name in OF_OPTEE}
+
+
+def test_clang_builds_the_core_in_a_root_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a core that GCC compiled is measured as clang's, or Linux's library of GCC beside clang's core."""
+    asked = []
+
+    def built(name: str, _source: Recipe, settings: Mapping[str, str], *_others: object) -> Path:
+        asked.append((name, settings))
+        return tmp_path
+
+    monkeypatch.setattr("worldwise.targets.optee_clang.built", built)
+    made = brought(tmp_path, '[optee]\ncompiler = "clang"\n')
+    assert stack.words(made.stack) == ("OP-TEE by clang",)
+    with stack.used(made):
+        assert optee().trees == {"objects": tmp_path}
+        # It compiles all that a TA may be linked with.
+        assert optee_images.whole_dev_kit(optee_images.APP_CORE, "O2") == optee()
+    ((name, settings), *_) = asked
+    assert name == "optee-mbedtls-nist-O2-clang"
+    assert "TA_MBEDTLS" not in settings
+    assert optee().script == "optee-built.sh"
+    assert not optee().trees
+    with pytest.raises(WorldwiseError, match="is OP-TEE's library in Linux, which GCC alone compiles"):
+        require_part(made, [TEE, Case("linux", "mbedtls-nist", "O2", "attestdiv", 3, 1)])
+    require_part(made, [TEE])
 
 
 def core(folder: Path, conf: str) -> Path:

@@ -105,6 +105,13 @@ ROOTS = {
             ("cmake", "meson", "ninja"),
         ),
         Root(
+            "clang",
+            "builds a stack's OP-TEE by clang and lld",
+            paths.LAB / "clang.toml",
+            paths.LAB / "clang.lock.json",
+            ("clang", "ld.lld", "llvm-objcopy"),
+        ),
+        Root(
             "container",
             "the file system that container images begin with",
             paths.LAB / "container.toml",

@@ -10,14 +10,17 @@ from worldwise.libraries.stacks import in_use
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
 # What the machine loads of a kernel, each after those that it needs.
 TEE_MODULES = ("drivers/tee/tee", "drivers/tee/optee/optee")
+# Before them under an SPMC: what finds it, and OP-TEE's partition in it.
+FFA_MODULES = ("drivers/firmware/arm_ffa/ffa-module",)
 NET_MODULES = ("net/core/failover", "drivers/net/net_failover", "drivers/net/virtio_net")
 
 
 def kernel() -> Recipe:
     """Debian's arm64 cloud kernel and its TEE modules; a stack may have another kernel."""
     used = in_use.current()
-    if used and used.kernel:
-        return _own_kernel("linux-own", used.kernel, ("Image", "tee.ko", "optee.ko"), TEE_MODULES)
+    if used and used.kernels:
+        spmc = used.stack.firmware.spmc_at_el
+        return _own_kernel("linux-own", used.kernels, TEE_MODULES, FFA_MODULES if spmc else ())
     return Recipe(
         name="linux",
         script="linux.sh",
@@ -28,25 +31,41 @@ def kernel() -> Recipe:
 
 def kernel_net() -> Recipe:
     """The kernel's modules for an emulated network card."""
-    outputs = ("failover.ko", "net_failover.ko", "virtio_net.ko")
     used = in_use.current()
-    if used and used.kernel:
-        return _own_kernel("linux-net-own", used.kernel, outputs, NET_MODULES)
+    if used and used.kernels:
+        return _own_kernel("linux-net-own", used.kernels, NET_MODULES)
     return Recipe(
         name="linux-net",
         script="linux-net.sh",
-        outputs=outputs,
+        outputs=("failover.ko", "net_failover.ko", "virtio_net.ko"),
         packages=(KERNEL_PACKAGE,),
     )
 
 
-def _own_kernel(name: str, package: Path, outputs: tuple[str, ...], modules: tuple[str, ...]) -> Recipe:
+def _own_kernel(
+    name: str, packages: tuple[Path, ...], modules: tuple[str, ...], before: tuple[str, ...] = ()
+) -> Recipe:
+    """A kernel's image and modules; what these need, and what is loaded `before` them, is for `with_more_modules`."""
+    files = tuple(f"{Path(module).name}.ko" for module in modules)
     return Recipe(
         name=name,
         script="linux-own.sh",
-        outputs=outputs,
-        trees={"linux-image.deb": package},
-        settings={"MODULES": " ".join(modules)},
+        outputs=("Image", "modules", "more.tar", *files),
+        trees={package.name: package for package in packages},
+        settings={"MODULES": " ".join((*before, *modules)), "OUTPUTS": " ".join(files)},
+    )
+
+
+def with_more_modules(initramfs: Recipe, network: bool = False) -> Recipe:
+    """An initramfs with what the kernel of a stack's own needs besides; the same bytes if it needs nothing."""
+    used = in_use.current()
+    if not (used and used.kernels):
+        return initramfs
+    return Recipe(
+        name=initramfs.name.replace("initramfs-", "initramfs-own-", 1),
+        script="initramfs-modules.sh",
+        outputs=initramfs.outputs,
+        needs={"initramfs": initramfs, "linux": kernel(), **({"linux-net": kernel_net()} if network else {})},
     )
 
 

@@ -31,9 +31,10 @@ from worldwise.targets.inputs import boot_words, settings
 _INITRAMFS_ADDRESS = 0x68000000
 # The machine's files by the image that has them; the kernel's file has another name in its image.
 _OF_FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin")
-_OF_OPTEE = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin")
+OF_OPTEE = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin")
 _INITRAMFS = "initramfs.cpio"
 _KERNEL = "bl33.bin"
+_EL3 = 3
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,12 @@ class OpteeMachineTarget:
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
-        core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
         programs = (self.programs or programs_of)(case, _feature(case))
         initramfs = optee_images.initramfs(case_app(case), programs)
         return (
             optee_images.firmware(case.ticks_in_both_worlds),
             kernel(),
-            optee_images.optee(core, case.optimisation, _feature(case)),
+            optee_images.optee(_core(case), case.optimisation, _feature(case)),
             programs,
             optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
         )
@@ -71,15 +71,20 @@ class OpteeMachineTarget:
         with own_libraries.told(case.implementation):
             if own_stack := stack.current():
                 optee_images.require_understood(own_stack, images)
+                if own_stack.by_clang:
+                    optee_images.optee(_core(case), case.optimisation, _feature(case), images.notify)
             used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))
         if own_stack:
             require_settings(own_stack, optee.directory)
+        level = own_stack.stack.firmware.spmc_at_el if own_stack else 0
         parts = {
             **{name: (firmware, name) for name in _OF_FIRMWARE},
-            **{name: (optee, name) for name in _OF_OPTEE},
+            **{name: (optee, file) for name, file in self.secure_files(level).items()},
             _INITRAMFS: (initramfs, _INITRAMFS),
             _KERNEL: (kernel, "Image"),
         }
+        if level:
+            parts[optee_images.SPMC_MANIFEST] = (firmware, optee_images.SPMC_MANIFEST)
         files = {name: part.file(file) for name, (part, file) in parts.items()}
         ta = APPS[case_app(case)].uuid
         beside = self._beside(case)
@@ -96,7 +101,7 @@ class OpteeMachineTarget:
                 "ldelf": optee.file("ldelf.elf"),
                 ta: programs.file(f"{ta}.elf"),
             },
-            preload=("bl2.bin", "bl31.bin", *_OF_OPTEE, _KERNEL),
+            preload=("bl2.bin", "bl31.bin", *OF_OPTEE, *((optee_images.SPMC_MANIFEST,) if level else ()), _KERNEL),
             footprint=_ta_footprint(programs, ta) if wanted.sizes_ta else None,
             beside=beside,
             patience=wanted.patience,
@@ -104,6 +109,11 @@ class OpteeMachineTarget:
             stack=str(own_stack.origin) if own_stack else "",
             boot_files=(_KERNEL, _INITRAMFS),
         )
+
+    def secure_files(self, level: int) -> Mapping[str, str]:
+        """What BL2 loads of OP-TEE, and which file of its image that is, with the SPMC at this exception level."""
+        # TF-A's SPMC takes OP-TEE as one image, without the header that says how to load its parts.
+        return dict(zip(OF_OPTEE, OF_OPTEE, strict=True)) | ({"bl32.bin": "bl32_extra1.bin"} if level == _EL3 else {})
 
     def program(self, case: Case) -> Sequence[str]:
         """The measured program with the case's operation, warm-up, samples and parameters."""
@@ -150,6 +160,11 @@ class OpteeMachineTarget:
             "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip
+
+
+def _core(case: Case) -> str:
+    """The crypto library of the core below a case's app."""
+    return case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
 
 
 def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:

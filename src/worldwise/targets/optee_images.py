@@ -2,18 +2,24 @@
 """The images of the machine with OP-TEE: firmware, OP-TEE, the measured programs, the user space."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore, Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
-from worldwise.libraries.stacks import stack
+from worldwise.libraries.stacks import spmc, stack
 from worldwise.libraries.stacks.config import require_known, require_words
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
-from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked
+from worldwise.targets import optee_clang
+from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked, with_more_modules
+
+
+def _silent(_: str) -> None:
+    pass
+
 
 # These are part of the images' addresses: a change rebuilds the images.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
@@ -43,6 +49,9 @@ FEATURES = {
 # What builds OP-TEE, and what every such build leaves.
 _OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
 _OUTPUTS = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar")
+_FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf")
+# What BL2 hands over with OP-TEE where there is a secure partition manager.
+SPMC_MANIFEST = "tos_fw_config.dtb"
 # What our patches to OP-TEE read, of the features that need a change.
 _FEATURE_CHANGES = {LEAN: LEAN_CHANGES}
 
@@ -54,14 +63,27 @@ def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
     with `ticks_in_both_worlds` it is built not to.
     """
     used = stack.current()
+    level = used.stack.firmware.spmc_at_el if used else 0
     settings = (
-        *(("NS_TIMER_SWITCH=0",) if ticks_in_both_worlds else ()),
+        *(("NS_TIMER_SWITCH=0",) if ticks_in_both_worlds and not level else ()),
+        *_words(spmc.firmware_settings(level)),
         *(_words(used.stack.firmware.settings) if used else ()),
     )
+    if level:
+        # Without the dispatcher for OP-TEE nothing stops Linux's timer there.
+        return Recipe(
+            name=f"tf-a-spmc-el{level}",
+            script="tf-a-spmc.sh",
+            outputs=(*_FIRMWARE, SPMC_MANIFEST),
+            sources=("arm-trusted-firmware",),
+            trees={"patches": patches} if (patches := paths.PATCHES / f"tf-a-spmc-el{level}").exists() else {},
+            settings={"SETTINGS": " ".join(settings), "LEVEL": str(level)},
+            helpers=(f"spmc-el{level}.dts",),
+        )
     return Recipe(
         name="tf-a-ticks" if ticks_in_both_worlds else "tf-a",
         script="tf-a.sh",
-        outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
+        outputs=_FIRMWARE,
         sources=("arm-trusted-firmware",),
         settings={"SETTINGS": " ".join(settings)} if settings else {},
     )
@@ -113,10 +135,11 @@ def firmware_names() -> Recipe:
 
 def require_understood(used: stack.BroughtStack, images: ImageStore) -> None:
     """Refuse settings and words that OP-TEE, TF-A and Linux would ignore. Raises WorldwiseError with names close by."""
-    require_known(used, "optee.settings", used.stack.optee.settings, images.get(optee_names()).file("names"))
+    settings = {**spmc.optee_settings(used.stack.firmware.spmc_at_el), **used.stack.optee.settings}
+    require_known(used, "optee.settings", settings, images.get(optee_names()).file("names"))
     if used.stack.firmware.settings:
         require_known(used, "tf-a.settings", used.stack.firmware.settings, images.get(firmware_names()).file("names"))
-    if used.kernel or used.stack.linux.words:
+    if used.kernels or used.stack.linux.words:
         # A kernel without what the machine loads is not built.
         require_words(used, images.get(kernel()).file("Image"))
 
@@ -125,15 +148,16 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str, opt
     used = stack.current()
     # The version is for OP-TEE's banner; only a TA on a board reads the counter by the pseudo-TA.
     version = ("TEE_IMPL_VERSION=own", "CFG_WORLDWISE_COUNTER_PTA=n") if used and used.tree else ()
-    stacked = (*version, *_words(used.stack.optee.settings)) if used else ()
+    spmc_settings = spmc.optee_settings(used.stack.firmware.spmc_at_el) if used else {}
+    stacked = (*version, *_words(spmc_settings), *_words(used.stack.optee.settings)) if used else ()
     return {
         "PLATFORM": OPTEE_PLATFORM,
         "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
         # Of two values of a setting make takes the last: the stack's.
         "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
-        # Another release may need other files of it for TAs.
-        **({} if used and used.tree else {"TA_MBEDTLS": "few"}),
+        # Another release may need other files of it for TAs; clang compiles all.
+        **({} if used and (used.tree or used.by_clang) else {"TA_MBEDTLS": "few"}),
     }
 
 
@@ -180,11 +204,18 @@ def _own_settings(implementation: str, optimisation: str, feature: str = "") -> 
     return settings | {"OPTIMISATION": " ".join(filter(None, changes))}
 
 
-def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
-    objects = optee_objects(implementation, optimisation, feature)
+def optee(implementation: str, optimisation: str, feature: str = "", notify: Callable[[str], None] = _silent) -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES.
+
+    What clang compiles is built here, since that is in another root; `notify` is called then.
+    """
     settings = _own_settings(implementation, optimisation, feature)
     name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
+    used = stack.current()
+    if used and used.by_clang:
+        made = optee_clang.built(f"{name}-clang", optee_source(), settings, _OUTPUTS, notify)
+        return Recipe(name, "optee-built.sh", _OUTPUTS, trees={"objects": made})
+    objects = optee_objects(implementation, optimisation, feature)
     if settings | {"KEEP": "yes"} == objects.settings:
         # Nothing is left to compile. The image is one of its own all the same, since the objects are large.
         return Recipe(name, "optee-built.sh", _OUTPUTS, needs={"objects": objects})
@@ -216,10 +247,11 @@ def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
 def core_library(implementation: str, optimisation: str) -> Recipe:
     """A core's crypto library for Linux, compiled as in the core, and the adapter that calls it.
 
-    With a stack's own source it is the lab's: another release has other files, and the target `linux` is refused then.
+    With a stack's own source or clang it is the lab's: another release has other files, and the target `linux` is
+    refused then.
     """
     used = stack.current()
-    if used and used.tree:
+    if used and (used.tree or used.by_clang):
         with stack.used(None):
             return core_library(implementation, optimisation)
     adapter = IMPLEMENTATIONS[implementation].adapter
@@ -285,7 +317,7 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
 
 def initramfs(app: str, programs: Recipe) -> Recipe:
     """The whole user space of a machine with an app's programs, from them and Debian's packages."""
-    return Recipe(
+    made = Recipe(
         name=programs.name.replace("programs-", "initramfs-", 1),
         script="initramfs.sh",
         outputs=("initramfs.cpio",),
@@ -294,13 +326,15 @@ def initramfs(app: str, programs: Recipe) -> Recipe:
         needs={"linux": kernel(), "programs": programs},
         settings={"TA": f"{APPS[app].uuid}.ta"},
     )
+    return with_more_modules(made)
 
 
 def net_initramfs(base: Recipe) -> Recipe:
     """The user space of `base` with the modules for a network card added."""
-    return Recipe(
+    made = Recipe(
         name=base.name.replace("initramfs-", "initramfs-net-", 1),
         script="initramfs-net.sh",
         outputs=base.outputs,
         needs={"initramfs": base, "linux-net": kernel_net()},
     )
+    return with_more_modules(made, network=True)

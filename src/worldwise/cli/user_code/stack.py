@@ -53,6 +53,13 @@ def require_part(used: BroughtStack, cases: Sequence[Case]) -> None:
     """Refuse cases in which a stack has no part, or which it cannot have. Raises WorldwiseError."""
     if not any(case.target in TEE_TARGETS for case in cases):
         raise WorldwiseError(f"{used.origin}: no case that was chosen runs on the machine with OP-TEE")
+    for case in cases if used.by_clang and not used.tree else ():
+        if case.target == LINUX:
+            raise WorldwiseError(
+                f"{used.origin}: {case.id} is OP-TEE's library in Linux, which GCC alone compiles, and this stack has "
+                "clang",
+                "choose what runs in the TEE: --target optee",
+            )
     for case in cases if used.tree else ():
         if case.target == LINUX:
             raise WorldwiseError(
@@ -99,7 +106,13 @@ def check(file: Path, build: bool) -> int:
         safe_text.echo(f"{word}")
     with own_libraries.told(""):
         optee_images.require_understood(brought, images)
-    wanted = (optee_images.firmware(), kernel(), optee_images.optee(optee_images.APP_CORE, "O2"))
+    if brought.by_clang and not build:
+        safe_text.echo("to build for a variant: OP-TEE by clang, in a root of its own; --build builds it now")
+        safe_text.echo(f"the stack can be used; its digest is {brought.digest[:12]}")
+        return 0
+    with own_libraries.told(""):
+        core = optee_images.optee(optee_images.APP_CORE, "O2", notify=notes.note)
+    wanted = (optee_images.firmware(), kernel(), core)
     left = list(dict.fromkeys(each.name for recipe in wanted for each in images.unbuilt(recipe)))
     safe_text.echo(f"to build for a variant: {', '.join(left)}" if left else "all that a variant needs is built")
     if build:

@@ -10,7 +10,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import toml_model
 from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.stacks import provenance
-from worldwise.libraries.stacks.stack import KERNEL, MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, parse
+from worldwise.libraries.stacks.stack import MANIFEST, PATCHES, STACK, TREE, BroughtStack, current, kernel_file, parse
 
 _MOST_PATCH = 4 * 2**20
 _MOST_KERNEL = 200 * 2**20
@@ -51,8 +51,8 @@ def bring(file: Path, store: Path) -> BroughtStack:
             (folder / PATCHES).mkdir()
         for number, name in enumerate(stack.optee.patches, 1):
             _copy_patch(file, name, folder / PATCHES / f"{number:04}-{_plain(Path(name).name)}")
-        if stack.linux.package:
-            _copy_kernel(file, stack.linux.package, folder / KERNEL)
+        for number, name in enumerate(stack.linux.packages, 1):
+            _copy_kernel(file, name, folder / kernel_file(number))
         revision = ""
         if stack.optee.source:
             source = file.parent / stack.optee.source

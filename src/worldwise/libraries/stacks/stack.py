@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from worldwise.base import files
 from worldwise.base.disk import listing_digest
 from worldwise.base.toml import toml_model
-from worldwise.libraries.stacks import provenance, refused_settings
+from worldwise.libraries.stacks import provenance, refused_settings, spmc
 from worldwise.libraries.stacks.in_use import current as current
 from worldwise.libraries.stacks.in_use import used as used
 
@@ -31,12 +31,14 @@ _OpteeName = Annotated[str, Field(pattern=r"^CFG_[A-Za-z0-9_]{1,80}$")]
 _FirmwareName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,80}$")]
 _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(=[A-Za-z0-9_.,:/+-]*)?$", max_length=200)]
 _Patch = Annotated[str, Field(min_length=1, max_length=1000)]
+_Package = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Optee(toml_model.StrictModel):
     """`[optee]`: a folder with another source, patches in order, and make settings.
 
-    `platform` and `compiler` can have the lab's value alone: whoever names another reads what can be done.
+    `platform` can have the lab's value alone: whoever names another reads what can be done. `compiler` is gcc, the
+    lab's, or clang.
     """
 
     platform: str = refused_settings.PLATFORM
@@ -52,21 +54,28 @@ class Optee(toml_model.StrictModel):
 
 
 class Firmware(toml_model.StrictModel):
-    """`[tf-a]`: make settings."""
+    """`[tf-a]`: make settings, and the exception level of a secure partition manager, 0 for opteed."""
 
+    spmc_at_el: Annotated[int, Field(alias="SPMC_AT_EL")] = 0
     settings: dict[_FirmwareName, _Value] = Field(default_factory=dict)
 
     _settings = field_validator("settings", mode="before")(refused_settings.require_firmware_settings)
+    _spmc = field_validator("spmc_at_el", mode="before")(spmc.require_level)
 
 
 class Linux(toml_model.StrictModel):
-    """`[linux]`: a kernel as a Debian package, and more words of its command line."""
+    """`[linux]`: a kernel as Debian packages, and more words of its command line."""
 
-    package: Annotated[str, Field(min_length=1, max_length=1000)] = ""
+    package: _Package | Annotated[list[_Package], Field(min_length=1, max_length=10)] = Field(default_factory=list)
     words: list[_Word] = Field(default_factory=list)
 
     _keys = model_validator(mode="before")(refused_settings.require_kernel)
     _words = field_validator("words")(refused_settings.require_words)
+
+    @property
+    def packages(self) -> list[str]:
+        """The kernel's packages; none for the lab's kernel."""
+        return [self.package] if isinstance(self.package, str) else self.package
 
 
 class Stack(toml_model.StrictModel):
@@ -79,9 +88,13 @@ class Stack(toml_model.StrictModel):
     @model_validator(mode="after")
     def _changes_something(self) -> "Stack":
         optee = self.optee
+        firmware = self.firmware
         linux = self.linux
-        if not any((optee.source, optee.patches, optee.settings, self.firmware.settings, linux.package, linux.words)):
+        others = (firmware.settings, firmware.spmc_at_el, linux.package, linux.words)
+        if not any((optee.source, optee.patches, optee.settings, optee.compiler == refused_settings.CLANG, *others)):
             raise ValueError("it changes nothing: it has no setting, patch, source, kernel or word")
+        if firmware.spmc_at_el and not linux.package:
+            raise ValueError(spmc.NEEDS_FFA)
         return self
 
 
@@ -127,9 +140,14 @@ class BroughtStack:
         return self.folder / TREE if self.stack.optee.source else None
 
     @property
-    def kernel(self) -> Path | None:
-        """The Debian package of its kernel; None if that is the lab's."""
-        return self.folder / KERNEL if self.stack.linux.package else None
+    def by_clang(self) -> bool:
+        """Whether clang compiles its OP-TEE."""
+        return self.stack.optee.compiler == refused_settings.CLANG
+
+    @property
+    def kernels(self) -> tuple[Path, ...]:
+        """The Debian packages of its kernel; none if that is the lab's."""
+        return tuple(self.folder / kernel_file(number) for number in range(1, len(self.stack.linux.packages) + 1))
 
     @property
     def is_old(self) -> bool:
@@ -145,6 +163,11 @@ class BroughtStack:
         return b"__GP11_" not in header
 
 
+def kernel_file(number: int) -> str:
+    """The name of a kernel's package in the copy; they are counted from 1."""
+    return KERNEL if number == 1 else f"linux-image-{number}.deb"
+
+
 def parse(text: str, file: Path) -> Stack:
     """What a stack's file says. Raises WorldwiseError naming file, line and key."""
     return toml_model.parse(Stack, text, file)
@@ -156,9 +179,11 @@ def words(stack: Stack, revision: str = "") -> tuple[str, ...]:
     commit = f" ({provenance.short(revision)})" if revision else ""
     return (
         *((f"OP-TEE from {optee.source}{commit}",) if optee.source else ()),
+        *((f"OP-TEE by {optee.compiler}",) if optee.compiler != refused_settings.COMPILER else ()),
         *(f"OP-TEE with {Path(patch).name}" for patch in optee.patches),
         *(f"OP-TEE {name}={value}" for name, value in optee.settings.items()),
+        *((f"TF-A SPMC_AT_EL={stack.firmware.spmc_at_el}",) if stack.firmware.spmc_at_el else ()),
         *(f"TF-A {name}={value}" for name, value in stack.firmware.settings.items()),
-        *((f"Linux of {Path(stack.linux.package).name}",) if stack.linux.package else ()),
+        *(f"Linux of {Path(package).name}" for package in stack.linux.packages),
         *(f"Linux {word}" for word in stack.linux.words),
     )
