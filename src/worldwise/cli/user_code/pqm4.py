@@ -275,7 +275,9 @@ def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = Mappin
         for kind, rows in kinds.items()
     }
     part("Memory", memory_heads, memory)
-    heaps = {kind: [[one.scheme.name, one.scheme.implementation, one.heap] for one in rows] for kind, rows in kinds.items()}
+    heaps = {
+        kind: [[one.scheme.name, one.scheme.implementation, one.heap] for one in rows] for kind, rows in kinds.items()
+    }
     part("Heap", dict.fromkeys(KINDS, ("Heap [bytes]",)), heaps)
     size_heads = dict.fromkeys(KINDS, (".text [bytes]", ".data [bytes]", ".bss [bytes]", "Total [bytes]"))
     sizes = {
