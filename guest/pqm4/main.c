@@ -108,11 +108,15 @@ static void use(unsigned int run)
 
 int main(void)
 {
+	char line[32];
+
 	for (unsigned int run = 0; run < SCHEME_RUNS; run++) {
 		use(run);
 		write_digest(run, "public", public_key, sizeof(public_key));
 		write_digest(run, "secret", secret_key, sizeof(secret_key));
 	}
+	(void)snprintf(line, sizeof(line), "heap %u\n", (unsigned int)start_most_heap());
+	start_write(line);
 	start_write("done\n");
 	return 0;
 }

@@ -61,18 +61,27 @@ _Noreturn void start_end(void)
 		;
 }
 
+static char *heap_end = bss_end;
+static size_t most_heap;
+
 void *_sbrk(ptrdiff_t more)
 {
-	static char *top = bss_end;
-	char *before = top;
+	char *before = heap_end;
 	char *limit = (char *)__builtin_frame_address(0) - GAP;
 
-	if (more > limit - top) {
+	if (more > limit - heap_end) {
 		errno = ENOMEM;
 		return (void *)-1;
 	}
-	top += more;
+	heap_end += more;
+	if ((size_t)(heap_end - bss_end) > most_heap)
+		most_heap = (size_t)(heap_end - bss_end);
 	return before;
+}
+
+size_t start_most_heap(void)
+{
+	return most_heap;
 }
 
 void reset(void)

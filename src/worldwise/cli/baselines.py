@@ -74,15 +74,16 @@ class Baselines:
         if self.compared:
             options = gate.Options(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
             named = baseline.load(self.compared, self.folder)
-            comparison = baseline.compare_baseline(named, run, functions, options)
+            from worldwise.cli.traces.source_marks import Marks, write_sarif
+
+            marks = Marks(run, self.folder)
+            comparison = marks.with_lines(baseline.compare_baseline(named, run, functions, options))
             console = safe_text.console(stderr=aside)
             console.print()
             comparisons.render_brief(comparison, console)
             status = worst(status, gated_status(comparison.gate))
             if self.sarif:
-                from worldwise.cli.traces.source_marks import Marks, write_sarif
-
-                write_sarif(self.sarif, Marks(run, self.folder), (), comparison)
+                write_sarif(self.sarif, marks, (), comparison)
         if self.saved:
             save(run, self.saved, self.folder, functions)
         return status

@@ -139,7 +139,9 @@ def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: g
     if baseline:
         text = options.limit_text or NO_CHANGE
         options = replace(options, limit=gate.parse_limit(text), limit_text=text)
-        comparison = compare_baseline(load(baseline, Path()), run, functions, options)
+        from worldwise.cli.traces.source_marks import Marks
+
+        comparison = Marks(run, Path()).with_lines(compare_baseline(load(baseline, Path()), run, functions, options))
     if saved:
         save(run, saved, Path(), functions, options.pattern)
     return comparison

@@ -333,11 +333,15 @@ def _moved_section(comparison: Comparison, most: int) -> Section | None:
     for one in comparison.moved:
         per_case[one.case] = per_case.get(one.case, 0) + 1
         if per_case[one.case] <= most:
-            lines.append([one.case, one.function, f"{one.a:,}", f"{one.b:,}", f"{one.b - one.a:+,}"])
+            lines.append([one.case, one.function, one.line, f"{one.a:,}", f"{one.b:,}", f"{one.b - one.a:+,}"])
     left = len(comparison.moved) - len(lines)
+    headers = ["case", "function (file)", "dearest line\nof it in B", "A\ninstr", "B\ninstr", "B - A\ninstr"]
+    texts = 3
+    if not any(row[2] for row in lines):
+        lines, headers, texts = [[*row[:2], *row[3:]] for row in lines], [*headers[:2], *headers[3:]], 2
     return Section(
         "Which functions moved it, in the median call",
-        Table(["case", "function (file)", "A\ninstr", "B\ninstr", "B - A\ninstr"], lines, 2),
+        Table(headers, lines, texts),
         [Prose(f"{left} more functions moved.")] * bool(left),
     )
 

@@ -194,6 +194,16 @@ M_MACHINES: Mapping[str, str] = {
     "olimex-stm32-h405": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
     "netduinoplus2": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
     "lm3s6965evb": "Cortex-M3, 256 KiB flash at 0x0, 64 KiB RAM at 0x20000000",
+    "mps2-an505": "Cortex-M33 in its secure state, 4 MiB code at 0x10000000, 4 MiB RAM at 0x38000000",
+    "mps3-an547": "Cortex-M55 in its secure state, 512 KiB code at 0x10000000, 4 MiB RAM at 0x31000000",
+    "microbit-4m": "Cortex-M0 with more memory than any has, for M0+ too: 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+}
+# QEMU's words for a machine that is not called as QEMU calls it. No machine of Armv6-M has more RAM than the microbit.
+_M_WORDS: Mapping[str, tuple[str, ...]] = {
+    "microbit-4m": (
+        *("microbit", "-global", f"nrf51-soc.sram-size={4 * 2**20}"),
+        *("-global", f"nrf51-soc.flash-size={4 * 2**20}"),
+    ),
 }
 # An instruction takes 2^5 ns of virtual time: SysTick then comes about as often as on a core of 25 MHz that executes
 # one instruction a cycle.
@@ -209,7 +219,8 @@ def firmware_machine(folder: Path, name: str, machine: str, as_it_is: bool = Fal
         files={FIRMWARE_ELF: elf},
         digests={FIRMWARE_ELF: digest},
         arguments=(
-            *("-M", machine, "-nic", "none", "-icount", f"shift={_M_SHIFT},align=off,sleep=off", *FIXED_DATE),
+            *("-M", *_M_WORDS.get(machine, (machine,)), "-nic", "none"),
+            *("-icount", f"shift={_M_SHIFT},align=off,sleep=off", *FIXED_DATE),
             *("-kernel", f"/machine/{FIRMWARE_ELF}"),
         ),
         images={"own": digest},

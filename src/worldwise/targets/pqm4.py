@@ -31,6 +31,11 @@ PLACES: Mapping[str, Place] = {
     "mps2-an386": Place("cortex-m4", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
     "mps2-an500": Place("cortex-m7", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
     "netduinoplus2": Place("cortex-m4", (0x08000000, _MIB), (_RAM, 128 * _KIB)),
+    # The machine's M0 executes the same instructions as an M0+.
+    "microbit-4m": Place("cortex-m0plus", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
+    # Both start in the secure state, and stay there: memory by its secure addresses.
+    "mps2-an505": Place("cortex-m33", (0x10000000, 4 * _MIB), (0x38000000, 4 * _MIB)),
+    "mps3-an547": Place("cortex-m55", (0x10000000, 512 * _KIB), (0x31000000, 4 * _MIB)),
 }
 
 
@@ -39,6 +44,11 @@ def place_of(machine: str) -> Place:
     if machine not in PLACES:
         raise choice_error("--machine", machine, [f"{name} ({place.core})" for name, place in PLACES.items()])
     return PLACES[machine]
+
+
+def has_thumb2(machine: str) -> bool:
+    """Whether a machine's core executes pqm4's assembly: cores with the mainline extension do."""
+    return "mainline" in (load_core(place_of(machine).core).features or ())
 
 
 def firmware(

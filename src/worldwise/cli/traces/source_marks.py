@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which line of a repository is marked for a region of own code: where its function begins, by debug information."""
+"""Which line of a repository is marked for a region of own code: where its function begins, by debug information; and
+which line of a function that moved takes most."""
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.options import writing
 from worldwise.cli.traces.annotated_source import path_within
-from worldwise.explain.annotated_source import begins
+from worldwise.explain.annotated_source import annotate, begins
 from worldwise.libraries import own_code
 from worldwise.plan.spec import OWN
 from worldwise.plan.suite_list import PROJECT_FILE
-from worldwise.read.compared.comparison import Comparison
+from worldwise.read.compared.comparison import Comparison, Moved
 from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
 from worldwise.run.code.repository.limits import Verdict
 from worldwise.run.code.repository.project import open_project
+from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.rundir import Run
+
+if TYPE_CHECKING:
+    from worldwise.explain.owners import Explainer
+    from worldwise.records.models import Sample
+
+# Of how many cases that are over a limit, and of how many functions of each, the dearest line is looked for.
+_MOST_CASES, _MOST_FUNCTIONS = 5, 2
 
 
 class Marks:
@@ -51,24 +61,72 @@ class Marks:
                 return Mark(str(PurePosixPath(base.relative_to(self.root), path)), line)
         return None
 
-    def _function(self, case_id: str) -> Mark | None:
+    def with_lines(self, comparison: Comparison) -> Comparison:
+        """The comparison with the dearest line of each function that moved what is over the limit, where it is known."""
+        cases = list(dict.fromkeys(row.case_b for row in comparison.exceeding))[:_MOST_CASES]
+        found: dict[tuple[str, str], str] = {}
+        for case_id in cases:
+            moved = [one for one in comparison.moved if one.case == case_id and one.b][:_MOST_FUNCTIONS]
+            manifest = self._own(case_id) if moved else None
+            if manifest is None:
+                continue
+            try:
+                self._bring(manifest)
+                lines = self._dearest(*self._explained(manifest), moved)
+            except WorldwiseError as error:
+                safe_text.echo(f"{case_id}: its lines are not known: {error.message}", err=True)
+                continue
+            found |= {(case_id, name): f"{mark.path}:{mark.line}" for name, mark in lines.items()}
+        rows = [one.model_copy(update={"line": found.get((one.case, one.function), "")}) for one in comparison.moved]
+        return comparison.model_copy(update={"moved": tuple(rows)})
+
+    def _dearest(self, explainer: "Explainer", sample: "Sample", moved: Sequence[Moved]) -> dict[str, Mark]:
+        found: dict[str, Mark] = {}
+        for one in moved:
+            name, _, image = one.function.removesuffix(")").rpartition(" (")
+            try:
+                parts = annotate(explainer, sample, name)
+            except WorldwiseError:
+                # What is no function, such as the others of a baseline, has no line.
+                continue
+            lines = [line for part in parts if (part.name, part.image) == (name, image) for line in part.lines.items()]
+            marks = (self.of_source(*at) for at, _ in sorted(lines, key=lambda line: -line[1].instructions))
+            if mark := next((mark for mark in marks if mark), None):
+                found[one.function] = mark
+        return found
+
+    def _own(self, case_id: str) -> CaseManifest | None:
         manifest = self._run.case(case_id) if case_id in self._run.manifest.cases else None
-        if manifest is None or manifest.target != OWN:
-            return None
+        return None if manifest is None or manifest.target != OWN else manifest
+
+    def _bring(self, manifest: CaseManifest) -> None:
+        """Have the code of a case known to this process. Raises WorldwiseError."""
+        from worldwise.cli.traces.plugin_runs import with_own
+
+        if not own_code.is_known(manifest.implementation):
+            with_own(self._run, ())
+
+    def _explained(self, manifest: CaseManifest) -> "tuple[Explainer, Sample]":
+        """The explainer of a case of own code, and its median call. Raises WorldwiseError."""
         # These take long to load, and a run within its limits needs none of them.
-        from worldwise.cli.traces.plugin_runs import Session, outermost, with_own
+        from worldwise.cli.traces.plugin_runs import Session, outermost
         from worldwise.explain.layers import load_rules
 
+        case = manifest.case()
+        ((measure, places),) = case.measures.items()
+        explainer = Session(load_rules(), fresh=False).explainer(case, self._run)
+        return explainer, explainer.sample(measure, outermost(places))
+
+    def _function(self, case_id: str) -> Mark | None:
+        manifest = self._own(case_id)
+        if manifest is None:
+            return None
         try:
-            if not own_code.is_known(manifest.implementation):
-                with_own(self._run, ())
+            self._bring(manifest)
             region = own_code.find(manifest.implementation).manifest.regions[manifest.operation]
             if region.command is not None or region.address >= own_code.MARKED:
                 return None
-            case = manifest.case()
-            ((measure, places),) = case.measures.items()
-            explainer = Session(load_rules(), fresh=False).explainer(case, self._run)
-            return self.of_source(*begins(explainer, explainer.sample(measure, outermost(places)), region.function))
+            return self.of_source(*begins(*self._explained(manifest), region.function))
         except WorldwiseError as error:
             safe_text.echo(f"{case_id}: its line is not known: {error.message}", err=True)
             return None
@@ -115,4 +173,10 @@ def sarif_text(marks: Marks, over: Sequence[Verdict], comparison: Comparison | N
     found = of_limits(over, marks)
     if comparison is None:
         return to_sarif(found)
-    return to_sarif([*found, *of_comparison(comparison, marks.of_case)], lost(comparison))
+    lines: dict[str, Mark] = {}
+    for one in comparison.moved:
+        if one.line:
+            path, _, line = one.line.rpartition(":")
+            lines.setdefault(one.case, Mark(path, int(line)))
+    rows = of_comparison(comparison, lambda case_id: lines.get(case_id) or marks.of_case(case_id))
+    return to_sarif([*found, *rows], lost(comparison))

@@ -145,12 +145,16 @@ def _memory(kind: str, rows: Sequence[Measured]) -> Section:
             one.scheme.name,
             one.scheme.implementation,
             *(count_or_dash(one.stack(name)) for name in FUNCTIONS[kind]),
-            *(f"{size:,}" for size in one.sizes),
+            *(f"{size:,}" for size in (one.heap, *one.sizes)),
         ]
         for one in rows
     ]
-    headers = ["scheme", "implementation", *(f"{word}\nstack" for word in _one_line(kind)), "\ntext", "\ndata", "\nbss"]
-    notes = ["Bytes. Stack: of the deepest call. Text, data and bss: of the scheme's own files, without common code."]
+    stacks = [f"{word}\nstack" for word in _one_line(kind)]
+    headers = ["scheme", "implementation", *stacks, "\nheap", "\ntext", "\ndata", "\nbss"]
+    notes = [
+        "Bytes. Stack: of the deepest call. Heap: the most that malloc took, in all calls. Text, data and bss: of the "
+        "scheme's own files, without common code."
+    ]
     if any("-" in row for row in cells):
         notes.append("-: the code sets its stack pointer from a register, so nobody can say how deep it is.")
     return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
@@ -271,6 +275,10 @@ def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = Mappin
         for kind, rows in kinds.items()
     }
     part("Memory", memory_heads, memory)
+    heaps = {
+        kind: [[one.scheme.name, one.scheme.implementation, one.heap] for one in rows] for kind, rows in kinds.items()
+    }
+    part("Heap", dict.fromkeys(KINDS, ("Heap [bytes]",)), heaps)
     size_heads = dict.fromkeys(KINDS, (".text [bytes]", ".data [bytes]", ".bss [bytes]", "Total [bytes]"))
     sizes = {
         kind: [[one.scheme.name, one.scheme.implementation, *one.sizes, sum(one.sizes)] for one in rows]

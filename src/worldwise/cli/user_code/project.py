@@ -74,8 +74,9 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
         print_section(_limits(found, over, functions), console)
     status = EXIT_EXCEEDED if over else 0
     dearest = run.manifest.cases[0]
+    marks = Marks(run, opened.folder)
     if baselines.compared:
-        comparison = _compared(run, opened, made, baselines, functions)
+        comparison = marks.with_lines(_compared(run, opened, made, baselines, functions))
         console.print()
         comparisons.render_brief(comparison, console)
         status = worst(status, gated_status(comparison.gate))
@@ -85,7 +86,7 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
         hint = f"worldwise run {opened.folder} --save-baseline main"
         print_prose(console, f"Compared with no baseline. This run becomes one by: {hint}")
     if baselines.sarif:
-        write_sarif(baselines.sarif, Marks(run, opened.folder), over, comparison)
+        write_sarif(baselines.sarif, marks, over, comparison)
     if run.state == "failed":
         return EXIT_ERROR
     if baselines.saved:

@@ -128,12 +128,20 @@ class Disagreement(Result):
 
 
 class Moved(Result):
-    """A function whose own instructions in the median call changed, as `function (file)`."""
+    """A function whose own instructions in the median call changed, as `function (file)`.
+
+    `line` is the line of the repository that takes most of them in B, as `path:number`; empty where nobody knows one.
+    """
 
     case: str
     function: str
     a: int
     b: int
+    line: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_line(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_empty(handler(self), "line")
 
 
 class Setting(Result):

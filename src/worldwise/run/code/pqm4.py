@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Schemes in pqm4's layout: each is built with a program of ours around it, started as firmware, and checked."""
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import Image, ImageStore
 from worldwise.lab.sandbox.identity import require_confinement
-from worldwise.libraries.boards import load_core
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.user_code.pqm4 import FUNCTIONS, Scheme, common_code, common_files, scheme_files
 from worldwise.machine.emulator import Emulator
@@ -18,12 +18,14 @@ from worldwise.records.trace_records import Pass
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.prepare import Ready
 from worldwise.run.code.region_counts import calls_of
-from worldwise.targets.pqm4 import FIRMWARE, SIZES, firmware, place_of
+from worldwise.targets.pqm4 import FIRMWARE, SIZES, firmware, has_thumb2, place_of
 
 _MOST_SOURCE, _MOST_SIZES = 64 * 2**20, 2**12
 # What a compiler or linker says of an error, the most telling first.
-_SIGNS = ("undefined reference", "will not fit", "overflowed", "error:")
+_SIGNS = ("undefined reference", "will not fit", "overflowed", "error:", "Error:")
+_ASSEMBLY = re.compile(r"\.[sS]: does not compile$")
 _SAYS, _DONE, _FAILED, _VECTOR = "worldwise: ", "done", "failed: ", "vector "
+_HEAP = re.compile("heap ([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,14 @@ class Measured:
         ready: it, counted.
         vectors: the lines that say what came out: digests, which every implementation of the scheme must give.
         sizes: the bytes of text, data and bss of the scheme's own objects, by `size`.
+        heap: the most bytes that its malloc had taken from the machine at a time, in all calls.
     """
 
     scheme: Scheme
     ready: Ready
     vectors: tuple[str, ...]
     sizes: tuple[int, int, int]
+    heap: int
 
     def _region(self, function: str) -> str:
         """What the region of one of NIST's functions is called."""
@@ -97,7 +101,7 @@ def measure_schemes(
                 raise WorldwiseError(f"{scheme.folder}: cannot be read: {error.strerror}.") from None
             found.append(_counted(scheme, machine, image, images, emulator, notify, fresh))
         except WorldwiseError as error:
-            refused.append(Refused(scheme, _why(error)))
+            refused.append(Refused(scheme, _why(error, has_thumb2(machine))))
             notify(f"{scheme.title}: {refused[-1].why}")
     wrong = disagreeing(found)
     refused += [Refused(one.scheme, wrong[one.scheme.title]) for one in found if one.scheme.title in wrong]
@@ -120,8 +124,7 @@ def disagreeing(found: Sequence[Measured]) -> Mapping[str, str]:
 
 def _built(scheme: Scheme, machine: str, runs: int, images: ImageStore) -> Image:
     at = place_of(machine)
-    # pqm4's assembly is Thumb-2, which cores with the mainline extension have.
-    compiled = common_code(scheme, "mainline" in (load_core(at.core).features or ()))
+    compiled = common_code(scheme, has_thumb2(machine))
     settings = {"PREFIX": scheme.prefix, "KEM": str(int(scheme.kind == "crypto_kem")), "RUNS": str(runs)}
     store = images.lab.cache / "own"
     store.mkdir(parents=True, exist_ok=True)
@@ -155,16 +158,21 @@ def _counted(
     for line in lines:
         if line.startswith(_FAILED):
             raise WorldwiseError(f"it does not work on {machine}: {files.quoted(line.removeprefix(_FAILED), 200)}")
-    if _DONE not in lines:
+    # The last two lines are the program's own; what the scheme says is a stranger's.
+    heap = _HEAP.fullmatch(lines[-2]) if lines[-1:] == [_DONE] and len(lines) > 1 else None
+    if not heap:
         raise WorldwiseError(f"it does not come to its end on {machine}")
     text, data, bss = map(int, files.read_bytes(image.file(SIZES), _MOST_SIZES, image.directory).split()[:3])
-    return Measured(scheme, ready, tuple(line for line in lines if line.startswith(_VECTOR)), (text, data, bss))
+    vectors = tuple(line for line in lines if line.startswith(_VECTOR))
+    return Measured(scheme, ready, vectors, (text, data, bss), int(heap[1]))
 
 
-def _why(error: WorldwiseError) -> str:
+def _why(error: WorldwiseError, thumb2: bool) -> str:
     """In one line: what the script said, and the compiler's first error."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
     first = next((line for sign in _SIGNS for line in lines if sign in line), "")
     words = says[-1] if says else error.message.removesuffix(".")
+    if _ASSEMBLY.search(words) and not thumb2:
+        words += ", as this core has the 16-bit instructions of Thumb alone"
     return files.quoted(f"{words}: {first.strip().removeprefix('/in/')}" if first else words, 300)
