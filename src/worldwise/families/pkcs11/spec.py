@@ -9,6 +9,11 @@ from worldwise.plan.spec import IN_TEE, OPTEE, App, Operation, Parameter, Spec
 
 PKCS11 = "pkcs11"
 MEASURE = "step"
+# The same TA with OpenSSL before it, and what is measured of that.
+OPENSSL = "pkcs11-openssl"
+OPENSSL_MEASURE = "openssl"
+OPENSSL_ACTIONS = ("load", "sign", "handshake", "whole")
+TOKEN, PROCESS = "token", "process"
 # Steps that are of no key of the case's: what the key does afterwards only shows that they went well.
 SESSION_ACTIONS = ("initialize", "open-session", "login", "whole")
 KEY_ACTIONS = ("find", "generate", "sign", "verify", "encrypt")
@@ -29,6 +34,8 @@ _OBJECT = Parameter("object", "objects", ("session", "token"))
 # What a key pair signs has a size of its own, so that a message's is not always there.
 _MESSAGE = Parameter("message", "messages")
 _OTHERS = Parameter("others", "others", most=MOST_OTHERS)
+# Where OpenSSL's key is.
+_KEY = Parameter("key", "keys", (TOKEN, PROCESS), TOKEN)
 # With RPMB the files' directory has its hash there. The TA itself takes no other storage while there are files.
 _STORAGE = replace(STORAGE, values=("ree", "ree-rpmb"))
 
@@ -54,6 +61,19 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
     return out_of_range(given["message"], LEAST, MOST)
 
 
+def _openssl_problem(_target: str, given: Mapping[str, str]) -> str:
+    if given["key"] == TOKEN:
+        return ""
+    if "others" in given:
+        return "a key in the process is no matter of other pairs in the token: leave out others."
+    if given["action"] not in ("sign", "handshake"):
+        return f"'{given['action']}' is of a key in the token: a key in the process is made, not loaded."
+    return ""
+
+
+_UUID = "fd02c9da-306c-48c7-a49c-bbd827ae86ee"
+_TRIED_BY = "OP-TEE's own regression tests (xtest)"
+
 SPEC = Spec(
     operations=(
         Operation(
@@ -74,6 +94,13 @@ SPEC = Spec(
             _problem,
             app=PKCS11,
         ),
+        Operation(
+            OPENSSL,
+            {OPTEE: {OPENSSL_MEASURE: IN_TEE}},
+            {OPTEE: (LOAD, TICKS, _STORAGE, action(*OPENSSL_ACTIONS), _KEY, _OTHERS)},
+            _openssl_problem,
+            app=OPENSSL,
+        ),
     ),
-    apps={PKCS11: App("fd02c9da-306c-48c7-a49c-bbd827ae86ee", elsewhere="OP-TEE's own regression tests (xtest)")},
+    apps={PKCS11: App(_UUID, elsewhere=_TRIED_BY), OPENSSL: App(_UUID, elsewhere=_TRIED_BY)},
 )
