@@ -166,7 +166,7 @@ static void record_evidence(uint32_t index)
 	record_begin("evidence");
 	record_text("measure", MEASURE);
 	record_number("index", index);
-	record_text("key", in_token ? "token" : "process");
+	record_text("holder", in_token ? "token" : "process");
 	record_number("size", SIGNED_BYTES);
 	record_hex("open", point, sizeof(point));
 	record_hex("result", signature.bytes, signature.size);
@@ -272,9 +272,9 @@ static void pass(const struct bench_plan *plan, const struct step *step)
 static void run_case(const struct bench_plan *plan)
 {
 	const struct step *step = step_of(plan);
-	const char *key = bench_parameter(plan, "key");
+	const char *holder = bench_parameter(plan, "holder");
 
-	in_token = !key || !strcmp(key, "token");
+	in_token = !holder || !strcmp(holder, "token");
 	if (bench_calls(plan) > MOST_CALLS)
 		bench_fail("more than %d calls", MOST_CALLS);
 	message = message_make(SIGNED_BYTES);

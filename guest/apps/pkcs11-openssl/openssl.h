@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A point of P-256, uncompressed, and the longest ECDSA signature by it, in DER. */
+/* A point of P-256, uncompressed; and room for an ECDSA signature in DER, of which the provider asks for more than it takes. */
 #define OPENSSL_POINT_BYTES 65
-#define OPENSSL_SIGNATURE_BYTES 72
+#define OPENSSL_SIGNATURE_BYTES 160
 
 struct openssl_signature {
 	uint8_t bytes[OPENSSL_SIGNATURE_BYTES];

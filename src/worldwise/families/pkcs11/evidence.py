@@ -120,14 +120,14 @@ class OpensslEvidence(EvidenceRecord):
     type: Literal["evidence"]
     measure: Literal["openssl"]
     index: Count
-    key: Literal["token", "process"]
+    holder: Literal["token", "process"]
     size: Annotated[int, Field(ge=LEAST, le=MOST)]
     open: Bytes
     result: Bytes
 
     def misfit(self, case: Case) -> str:
         """Evidence of a key elsewhere than the case has it."""
-        return self.differs({"key": dict(case.parameters).get("key", "token")}, "the case has")
+        return self.differs({"holder": dict(case.parameters).get("holder", "token")}, "the case has")
 
     def problem(self) -> str:
         message = b"".join(message_pieces("blocks", self.size, self.index))

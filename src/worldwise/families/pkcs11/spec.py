@@ -34,8 +34,8 @@ _OBJECT = Parameter("object", "objects", ("session", "token"))
 # What a key pair signs has a size of its own, so that a message's is not always there.
 _MESSAGE = Parameter("message", "messages")
 _OTHERS = Parameter("others", "others", most=MOST_OTHERS)
-# Where OpenSSL's key is.
-_KEY = Parameter("key", "keys", (TOKEN, PROCESS), TOKEN)
+# What has the key that OpenSSL signs with.
+_HOLDER = Parameter("holder", "holders", (TOKEN, PROCESS), TOKEN)
 # With RPMB the files' directory has its hash there. The TA itself takes no other storage while there are files.
 _STORAGE = replace(STORAGE, values=("ree", "ree-rpmb"))
 
@@ -62,7 +62,7 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
 
 
 def _openssl_problem(_target: str, given: Mapping[str, str]) -> str:
-    if given["key"] == TOKEN:
+    if given["holder"] == TOKEN:
         return ""
     if "others" in given:
         return "a key in the process is no matter of other pairs in the token: leave out others."
@@ -97,7 +97,7 @@ SPEC = Spec(
         Operation(
             OPENSSL,
             {OPTEE: {OPENSSL_MEASURE: IN_TEE}},
-            {OPTEE: (LOAD, TICKS, _STORAGE, action(*OPENSSL_ACTIONS), _KEY, _OTHERS)},
+            {OPTEE: (LOAD, TICKS, _STORAGE, action(*OPENSSL_ACTIONS), _HOLDER, _OTHERS)},
             _openssl_problem,
             app=OPENSSL,
         ),

@@ -12,8 +12,8 @@ aarch64-linux-gnu-gcc $strict -O2 -fPIC -shared -Wl,-soname,libcounted.so -Isysr
 
 # What a user writes into openssl.cnf, MODULE being his library.
 configuration() { # MODULE
-	printf '%s\n' 'openssl_conf = ours' '[ours]' 'providers = providers' '[providers]' 'default = default' \
-		'pkcs11 = pkcs11' '[default]' 'activate = 1' '[pkcs11]' 'module = /lib/measured/pkcs11.so' \
+	printf '%s\n' 'openssl_conf = ours' '[ours]' 'providers = providers' '[providers]' 'default = own_part' \
+		'pkcs11 = token_part' '[own_part]' 'activate = 1' '[token_part]' 'module = /lib/measured/pkcs11.so' \
 		"pkcs11-module-path = /lib/measured/$1" 'pkcs11-module-token-pin = 87654321' 'activate = 1'
 }
 mkdir -p /out/root/etc
