@@ -173,9 +173,12 @@ static void record_evidence(uint32_t index)
 	record_end();
 }
 
-static void record_samples(const struct bench_plan *plan, uint32_t index, const struct measured *found,
+static void record_samples(const struct bench_plan *plan, uint32_t index, struct measured *found,
 			   struct bench_span span)
 {
+	/* Where no command was asked for, the TA's part begins and ends with the step. */
+	if (!found->total.spans)
+		found->total.begin = found->total.end = span.begin;
 	if (!index) {
 		inside = found->overhead;
 		bench_record_overhead(TA_PLACE, BENCH_CLOCK_NAME, inside);
@@ -258,7 +261,7 @@ static void pass(const struct bench_plan *plan, const struct step *step)
 		if (!in_token)
 			openssl_point(point);
 		if (tls)
-			openssl_begin_tls();
+			openssl_begin_tls(point);
 	}
 	for (uint32_t index = 0; index < bench_calls(plan); index++)
 		make(plan, step, index);

@@ -131,15 +131,12 @@ bool openssl_accepts(const uint8_t point[OPENSSL_POINT_BYTES], const uint8_t *me
 }
 
 /* The server's certificate, by an issuer that nobody asks about. */
-static X509 *certificate(void)
+static X509 *certificate(const uint8_t point[OPENSSL_POINT_BYTES])
 {
-	uint8_t point[OPENSSL_POINT_BYTES];
 	EVP_PKEY *issuer = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
 	X509 *made = X509_new();
-	EVP_PKEY *public;
+	EVP_PKEY *public = public_key(point);
 
-	openssl_point(point);
-	public = public_key(point);
 	must(issuer && made && X509_set_version(made, X509_VERSION_3) &&
 		     ASN1_INTEGER_set(X509_get_serialNumber(made), 1) &&
 		     X509_gmtime_adj(X509_getm_notBefore(made), 0) &&
@@ -163,9 +160,9 @@ static SSL_CTX *settings(OSSL_LIB_CTX *of, const SSL_METHOD *method)
 	return made;
 }
 
-void openssl_begin_tls(void)
+void openssl_begin_tls(const uint8_t point[OPENSSL_POINT_BYTES])
 {
-	X509 *shown = certificate();
+	X509 *shown = certificate(point);
 
 	server_settings = settings(context, TLS_server_method());
 	client_settings = settings(NULL, TLS_client_method());

@@ -24,7 +24,7 @@ void openssl_load(const char *configuration);
 void openssl_make(void);
 void openssl_unload(void);
 
-/* The public key of the loaded key. */
+/* The public key of a key in the process. */
 void openssl_point(uint8_t point[OPENSSL_POINT_BYTES]);
 
 /* ECDSA with SHA-256 of a message, with the calls that libssl makes for CertificateVerify. */
@@ -34,8 +34,8 @@ void openssl_sign(const uint8_t *message, size_t size, struct openssl_signature 
 bool openssl_accepts(const uint8_t point[OPENSSL_POINT_BYTES], const uint8_t *message, size_t size,
 		     const struct openssl_signature *signature);
 
-/* A certificate for the loaded key, and both sides' settings: TLS 1.3, X25519. The key must be loaded until the end. */
-void openssl_begin_tls(void);
+/* A certificate for the loaded key by its public key, and both sides' settings: TLS 1.3, X25519. The key must be loaded until the end. */
+void openssl_begin_tls(const uint8_t point[OPENSSL_POINT_BYTES]);
 void openssl_end_tls(void);
 
 /* A handshake: the client's hello; the server's whole answer to it; what is left, after which both sides must have finished. */

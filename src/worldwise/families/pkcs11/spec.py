@@ -62,7 +62,7 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
 
 
 def _openssl_problem(_target: str, given: Mapping[str, str]) -> str:
-    if given["holder"] == TOKEN:
+    if given.get("holder", TOKEN) == TOKEN:
         return ""
     if "others" in given:
         return "a key in the process is no matter of other pairs in the token: leave out others."

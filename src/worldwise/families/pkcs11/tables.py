@@ -15,10 +15,11 @@ from worldwise.families.pkcs11.answer import (
     steps_of,
     what,
 )
-from worldwise.families.pkcs11.spec import PKCS11
+from worldwise.families.pkcs11.openssl_tables import openssl_answer, openssl_sections
+from worldwise.families.pkcs11.spec import OPENSSL, PKCS11
 from worldwise.read.models import Reading
 from worldwise.report.table_builder import name, number, section
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
 
 
 def pkcs11_sections(reading: Reading, _full: bool = False) -> list[Section]:
@@ -103,9 +104,16 @@ def _legend(steps: Sequence[Step]) -> Section:
     )
 
 
+def _answers(reading: Reading) -> list[Answer]:
+    return [*pkcs11_answer(reading), *openssl_answer(reading)]
+
+
 TABLES = Tables(
-    groups=(Group(465, pkcs11_sections),),
-    answers=pkcs11_answer,
-    operations={PKCS11: "a step with OP-TEE's PKCS#11 TA"},
-    own=(PKCS11,),
+    groups=(Group(465, pkcs11_sections), Group(466, openssl_sections)),
+    answers=_answers,
+    operations={
+        PKCS11: "a step with OP-TEE's PKCS#11 TA",
+        OPENSSL: "a step of OpenSSL with a key in OP-TEE's PKCS#11 TA",
+    },
+    own=(PKCS11, OPENSSL),
 )
