@@ -176,6 +176,9 @@ def _feature(case: Case) -> str:
     given = dict(case.parameters)
     if given.get("optee") == optee_images.LEAN:
         return optee_images.LEAN
+    own_stack = stack.current()
+    if own_stack and own_stack.tree and images_of(case).counts_cycles:
+        return optee_images.COUNTER
     return "rpmb" if "rpmb" in given.get("storage", "") else ""
 
 

@@ -112,7 +112,10 @@ def _rsa_problem(shown: bytes, message: bytes, made: bytes) -> str:
 
 
 class OpensslEvidence(EvidenceRecord):
-    """What OpenSSL signed with P-256 and SHA-256 in the step or after it: `open` is the point, `result` a DER signature."""
+    """What OpenSSL signed with P-256 and SHA-256 in the step or after it.
+
+    `open` is the point, `result` the signature in DER.
+    """
 
     tag: ClassVar[str] = "openssl"
     order: ClassVar[int] = 19

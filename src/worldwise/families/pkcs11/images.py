@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machines of the apps `pkcs11` and `pkcs11-openssl`: OP-TEE's TA of ta/pkcs11, and in the client's process Debian's
-libckteec, with OpenSSL and its provider for the second."""
+"""The machines of the apps `pkcs11` and `pkcs11-openssl`: OP-TEE's TA of ta/pkcs11, and in the client's process
+Debian's libckteec, with OpenSSL and its provider for the second."""
 
 import functools
 from collections.abc import Callable
