@@ -40,8 +40,8 @@ FEATURES = {
     "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
-    # The pseudo-TA by which a TA reads the cycle counter: the lab's OP-TEE always has it, a source of the user's own only
-    # for what asks for it.
+    # The pseudo-TA by which a TA reads the cycle counter. The lab's OP-TEE always has it, a source of the user's own only
+    # for a TA that asks for it.
     COUNTER: "",
 }
 # What builds OP-TEE, and what every such build leaves.
