@@ -166,10 +166,10 @@ def test_what_a_ta_asks_for_is_in_another_source_too(tmp_path: Path) -> None:
         assert optee() in target.recipes(hashing)
     with stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')):
         assert optee() in target.recipes(signing)
-        assert "CFG_WORLDWISE_COUNTER_PTA=n" in optee().settings["OPTIMISATION"]
+        assert "CFG_WORLDWISE_COUNTER_PTA=n" in optee().needs["objects"].settings["OPTIMISATION"]
         counting = optee_images.optee(optee_images.APP_CORE, "O2", optee_images.COUNTER)
         assert counting in target.recipes(hashing)
-        assert "CFG_WORLDWISE_COUNTER_PTA=n" not in counting.settings["OPTIMISATION"]
+        assert "CFG_WORLDWISE_COUNTER_PTA=n" not in counting.needs["objects"].settings["OPTIMISATION"]
         # The programs are built by the same core's dev kit, so that no other is compiled.
         (programs,) = (one for one in target.recipes(hashing) if one.name.startswith("programs-sha256"))
         assert programs.needs["optee"] == counting

@@ -40,7 +40,7 @@ FEATURES = {
     "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
-    # The pseudo-TA by which a TA reads the cycle counter. The lab's OP-TEE always has it, a source of the user's own only
+    # The pseudo-TA by which a TA reads the cycle counter. The lab's OP-TEE always has it, a user's own source only
     # for a TA that asks for it.
     COUNTER: "",
 }
