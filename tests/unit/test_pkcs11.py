@@ -286,8 +286,14 @@ def test_a_search_says_what_each_further_pair_takes() -> None:
     assert set(found) == {"pkcs11", "pkcs11-find", "pkcs11-legend"}
     table = found["pkcs11-find"].table
     assert table
-    assert [line[2] for line in table.rows] == ["0", "1", "2", "4", "4", "8", "16"]
-    assert [line[-1] == "-" for line in table.rows] == [True, *[False] * 3, True, *[False] * 2]
+    shown = [(line[0], line[1], line[2], line[-1] == "-") for line in table.rows]
+    nist, ce = "mbedtls-nist-O2", "mbedtls-ce-O2"
+    assert [line for line in shown if line[:2] == ("ree", nist)] == [
+        ("ree", nist, others, others == "0") for others in ("0", "1", "2", "4", "8", "16")
+    ]
+    # Without the search in a token with one pair nothing says what a further one adds.
+    assert [line for line in shown if line[1] == ce] == [("ree", ce, "4", True)]
+    assert [line for line in shown if line[0] == "rpmb"] == [("rpmb", nist, "0", True), ("rpmb", nist, "4", False)]
 
 
 def test_openssls_answer_says_what_the_token_adds_to_a_handshake() -> None:
@@ -305,6 +311,21 @@ def test_openssls_answer_says_what_the_token_adds_to_a_handshake() -> None:
     assert openssl_answer(suite_reading("pkcs11")) == []
     assert openssl_sections(suite_reading("pkcs11")) == []
     assert pkcs11_answer(reading) == []
+
+
+def test_without_a_file_system_objects_are_in_rpmb(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """If this fails, storage=rpmb measures files: the TA leaves it to OP-TEE, which prefers them."""
+    package = tmp_path / "package"
+    package.write_bytes(b"package")
+    monkeypatch.setattr(images, "library", lambda: package)
+    alone = optee_images.optee("mbedtls-nist", "O2", optee_images.RPMB_ALONE)
+    assert "CFG_REE_FS=n" in alone.needs["objects"].settings["CRYPTO_LIBRARY"].split()
+    for storage, wanted in (("rpmb", alone), ("ree-rpmb", optee_images.optee("mbedtls-nist", "O2", "rpmb"))):
+        case = parse_case(f"optee/mbedtls-nist-O2/pkcs11,storage={storage},action=login")
+        assert wanted in OPTEE_TARGETS["optee"].recipes(case)
+    # Another TA says itself which storage it wants.
+    case = parse_case("optee/mbedtls-nist-O2/storage,size=32B,storage=rpmb,action=read")
+    assert optee_images.optee("mbedtls-nist", "O2", "rpmb") in OPTEE_TARGETS["optee"].recipes(case)
 
 
 def test_openssls_machine_has_the_tas_core_and_the_locked_provider(

@@ -58,6 +58,7 @@ class Images:
         patience: seconds for which its programs may record nothing, if more than others get.
         waits_for_timers: case -> whether its programs sleep or wait with a limit, so that Linux needs its timer.
         counts_cycles: whether its TA reads the cycle counter by our pseudo-TA, as on a board.
+        private_storage: whether its TA leaves it to OP-TEE where objects are: they are in RPMB where nothing else is.
     """
 
     programs: Callable[[Case, str], Recipe] | None = None
@@ -71,6 +72,7 @@ class Images:
     patience: float = 0
     waits_for_timers: Callable[[Case], bool] = _never
     counts_cycles: bool = False
+    private_storage: bool = False
 
 
 def images_of(case: Case) -> Images:

@@ -32,12 +32,16 @@ _OPTIMISATION = {
 }
 LEAN = "lean"
 COUNTER = "counter"
+RPMB_ALONE = "rpmb-alone"
+_RPMB = "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0"
 # Further make settings, by name, that an operation may need.
 FEATURES = {
     "": "",
     # RPMB is tee-supplicant's emulated device, written with a publicly known key. With both storages OP-TEE keeps the
     # hash of the REE file system's directory in RPMB.
-    "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
+    "rpmb": _RPMB,
+    # Without the REE file system RPMB is the one storage there is.
+    RPMB_ALONE: f"{_RPMB} CFG_REE_FS=n",
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
     # The pseudo-TA by which a TA reads the cycle counter. The lab's OP-TEE always has it, a user's own source only

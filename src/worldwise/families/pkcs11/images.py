@@ -81,4 +81,4 @@ def _programs(case: Case, feature: str) -> Recipe:
     )
 
 
-IMAGES = Images(programs=_programs, build_first=_first)
+IMAGES = Images(programs=_programs, build_first=_first, private_storage=True)

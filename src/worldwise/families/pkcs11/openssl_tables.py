@@ -61,6 +61,10 @@ def openssl_steps(reading: Reading) -> list[OpensslStep]:
     return sorted(found, key=lambda step: (OPENSSL_ACTIONS.index(step.action), step.holder != TOKEN))
 
 
+def _machine(step: OpensslStep) -> tuple[str, str]:
+    return step.client.variant, step.client.given["storage"]
+
+
 def _what(step: OpensslStep) -> str:
     return _WORDS[step.action] + (f", +{step.others} pair{'s' * (step.others > 1)}" if step.others else "")
 
@@ -80,6 +84,7 @@ def _steps_section(steps: Sequence[OpensslStep]) -> Section | None:
         [
             name("step", _what),
             name("key is in", lambda step: step.holder),
+            name("storage", lambda step: step.client.given["storage"]),
             name("variant", lambda step: step.client.variant),
             number("client\nfirst", lambda step: count(step.client.first)),
             number("client\nmedian", lambda step: count(step.client.median)),
@@ -151,6 +156,7 @@ def openssl_answer(reading: Reading) -> list[Answer]:
         [
             name("step", _what),
             name("key is in", lambda step: step.holder),
+            name("storage", lambda step: step.client.given["storage"]),
             name("variant", lambda step: step.client.variant),
             number("calls of\nPKCS#11", lambda step: whole(step.made.calls)),
             number("commands\nof the TA", lambda step: whole(step.made.commands)),
@@ -169,7 +175,7 @@ def _verdict(steps: Sequence[OpensslStep]) -> str:
     found = {
         (step.action, step.holder): step.client.median
         for step in steps
-        if not step.others and step.client.variant == steps[0].client.variant
+        if not step.others and _machine(step) == _machine(steps[0])
     }
     token, process = found.get(("handshake", "token")), found.get(("handshake", "process"))
     if token is None or process is None:

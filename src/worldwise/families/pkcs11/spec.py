@@ -2,7 +2,6 @@
 """PKCS#11 in OP-TEE: the steps of an application that has its keys in the TA of OP-TEE's own source."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from worldwise.plan.parameters import LOAD, STORAGE, TICKS, action, out_of_range
 from worldwise.plan.spec import IN_TEE, OPTEE, App, Operation, Parameter, Spec
@@ -36,8 +35,6 @@ _MESSAGE = Parameter("message", "messages")
 _OTHERS = Parameter("others", "others", most=MOST_OTHERS)
 # What has the key that OpenSSL signs with.
 _HOLDER = Parameter("holder", "holders", (TOKEN, PROCESS), TOKEN)
-# With RPMB the files' directory has its hash there. The TA itself takes no other storage while there are files.
-_STORAGE = replace(STORAGE, values=("ree", "ree-rpmb"))
 
 
 def _problem(_target: str, given: Mapping[str, str]) -> str:
@@ -83,7 +80,7 @@ SPEC = Spec(
                 OPTEE: (
                     LOAD,
                     TICKS,
-                    _STORAGE,
+                    STORAGE,
                     action(*SESSION_ACTIONS, *KEY_ACTIONS),
                     _MECHANISM,
                     _OBJECT,
@@ -97,7 +94,7 @@ SPEC = Spec(
         Operation(
             OPENSSL,
             {OPTEE: {OPENSSL_MEASURE: IN_TEE}},
-            {OPTEE: (LOAD, TICKS, _STORAGE, action(*OPENSSL_ACTIONS), _HOLDER, _OTHERS)},
+            {OPTEE: (LOAD, TICKS, STORAGE, action(*OPENSSL_ACTIONS), _HOLDER, _OTHERS)},
             _openssl_problem,
             app=OPENSSL,
         ),

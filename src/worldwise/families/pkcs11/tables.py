@@ -95,7 +95,8 @@ def _legend(steps: Sequence[Step]) -> Section:
             "+4 pairs: pairs of P-256 in the token besides the one that is used.",
             "a process, one signature: C_Initialize, C_OpenSession, C_Login, C_FindObjects, C_Sign with P-256, "
             "C_Logout, C_CloseSession, C_Finalize.",
-            "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides.",
+            "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides. "
+            "rpmb: OP-TEE is built without files (CFG_REE_FS=n), so that the objects themselves are in RPMB.",
             "After each step the key signs, or what it made is checked, by the token and by the host with another "
             "library.",
             *(f"{row.place}: {row.includes}." for row in (steps[0].client, steps[0].ta)),
