@@ -166,6 +166,9 @@ def _stand_ins(directory: Path) -> Iterator[None]:
     def library() -> Path:
         return folder(f"package {pkcs11.locked().file} {pkcs11.locked().sha256}")
 
+    def provider() -> Path:
+        return folder(f"package {pkcs11.locked_provider().file} {pkcs11.locked_provider().sha256}")
+
     @functools.cache
     def folder(text: str) -> Path:
         path = directory / hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -178,6 +181,7 @@ def _stand_ins(directory: Path) -> Iterator[None]:
         patch.setattr(keycache, "programs", functools.cache(programs))
         patch.setattr(keycache, "broker", functools.cache(broker))
         patch.setattr(pkcs11, "library", functools.cache(library))
+        patch.setattr(pkcs11, "provider", functools.cache(provider))
         yield
 
 
@@ -298,6 +302,7 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
     "keycache-zipf": {"clients": "1000"},
     "keycache-mqtt": {"size": "16B"},
     "pkcs11": {"action": "login"},
+    "pkcs11-openssl": {"action": "sign"},
     "dsa-keygen": {"scheme": "ml-dsa-65"},
     "dsa-sign": {"scheme": "ml-dsa-65", "size": "32B"},
     "dsa-verify": {"scheme": "ml-dsa-65", "size": "32B"},

@@ -23,6 +23,8 @@ from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
+from worldwise.families.pkcs11.readings import TokenCalls, TokenCallsMade
+from worldwise.families.pkcs11.spec import OPENSSL
 from worldwise.families.pqc import fips204
 from worldwise.families.pqc.readings import SIGN, Tail, Tails, middle
 from worldwise.libraries.boards import boards
@@ -356,7 +358,7 @@ def _outcomes(case: Case, given: Mapping[str, str]) -> Iterator[tuple[str, str, 
 
 def _parts(suite: Suite, cases: Sequence[Case], rows: Sequence[Row], published: Published) -> Iterator[Part]:
     # Those that need records are made here.
-    own = {"hardclock": _clocks(cases, rows), "pqc": _tails(cases), "echo": _host(cases)}
+    own = {"hardclock": _clocks(cases, rows), "pqc": _tails(cases), "echo": _host(cases), "pkcs11": _token_calls(cases)}
     manifests = [SimpleNamespace(id=case.id, case=lambda case=case: case) for case in cases]
     run = SimpleNamespace(manifest=SimpleNamespace(recommended=suite.recommended))
     seen = Seen(cast(Any, run), cast(Any, manifests), rows, published)
@@ -389,6 +391,28 @@ def _clocks(cases: Sequence[Case], rows: Iterable[Row]) -> ClocksSaid:
             if (row := listed.get((case.id, measure)))
         )
     )
+
+
+def _token_calls(cases: Iterable[Case]) -> TokenCallsMade:
+    found = []
+    for case in cases:
+        if case.operation == OPENSSL:
+            given = dict(case.parameters)
+            times = 0 if given.get("holder") == "process" else 1 + number(case.id, "calls") % 5
+            functions = {"C_GetSessionInfo": times, "C_Sign": 1} if times else {}
+            calls = sum(functions.values())
+            found.append(
+                TokenCalls(
+                    case=case.id,
+                    first_calls=2 * calls,
+                    first_commands=2 * calls,
+                    calls=calls,
+                    commands=calls,
+                    functions=functions,
+                    same=True,
+                )
+            )
+    return TokenCallsMade(token_calls=tuple(found))
 
 
 def _tails(cases: Iterable[Case]) -> Tails:

@@ -160,7 +160,12 @@ GROUPS = {
             "!guest/apps/pqc/*.c",
             "!guest/apps/keycache/*.c",
             "!guest/apps/keycache/*/*.c",
+            "!guest/apps/pkcs11-openssl/*.c",
         ),
+    ),
+    "OpenSSL with a token": Group(
+        (*_LINUX, *_OPENSSL, "-Iguest/bench"),
+        ("guest/apps/pkcs11-openssl/*.c", "guest/apps/pkcs11-openssl/counted/*.c"),
     ),
     "curves": Group(
         (

@@ -174,7 +174,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             [
                 "suite 'atestation'",
                 "Allowed: attestation, boards, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, "
-                "mqtt, options, pkcs11, pqc, pqc-tail, quick, sha256, storage, tee, tz-m.",
+                "mqtt, options, pkcs11, pkcs11-openssl, pqc, pqc-tail, quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -384,6 +384,7 @@ def test_suites_and_schema(call: Call) -> None:
         "mqtt",
         "options",
         "pkcs11",
+        "pkcs11-openssl",
         "pqc",
         "pqc-tail",
         "quick",

@@ -19,15 +19,18 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import load_rules
 from worldwise.families.pkcs11 import images
 from worldwise.families.pkcs11.answer import pkcs11_answer
-from worldwise.families.pkcs11.evidence import TokenEvidence
+from worldwise.families.pkcs11.evidence import Calls, OpensslEvidence, TokenEvidence
+from worldwise.families.pkcs11.openssl_tables import openssl_answer, openssl_sections
 from worldwise.families.pkcs11.tables import pkcs11_sections
 from worldwise.lab.lab import open_lab
 from worldwise.plan.case import parse_case
 from worldwise.records.messages import message
+from worldwise.records.models import Sample
 from worldwise.targets import optee_images
 from worldwise.targets.optee import OPTEE_TARGETS
 
 CASE = "optee/mbedtls-nist-O2/pkcs11,storage=ree,action="
+OPENSSL = "optee/mbedtls-nist-O2/pkcs11-openssl,storage=ree,action="
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
@@ -67,6 +70,20 @@ def test_what_makes_no_sense_is_refused_with_the_way_out(given: str, problem: st
 )
 def test_what_makes_sense_is_a_case(given: str) -> None:
     assert parse_case(CASE + given).id == CASE + given
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("load,holder=process", "'load' is of a key in the token"),
+        ("whole,holder=process", "is made, not loaded"),
+        ("sign,holder=process,others=4", "leave out others"),
+    ],
+)
+def test_a_key_in_the_process_has_no_token(given: str, problem: str) -> None:
+    with pytest.raises(WorldwiseError, match=problem):
+        parse_case(OPENSSL + given)
+    assert parse_case(OPENSSL + "handshake,holder=process").id == OPENSSL + "handshake,holder=process"
 
 
 # --- results ---
@@ -121,6 +138,44 @@ def test_a_right_result_is_believed_and_a_changed_one_is_not(make: Callable[[int
     last = "0" if right.result[-1] != "0" else "1"
     assert "wrong" in right.model_copy(update={"result": right.result[:-1] + last}).problem()
     assert "wrong" in right.model_copy(update={"index": 4}).problem()
+
+
+def _openssl(index: int) -> OpensslEvidence:
+    private = ec.derive_private_key(7, ec.SECP256R1())
+    point = private.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    made = private.sign(message(130, index), ec.ECDSA(hashes.SHA256()))
+    fields = {"type": "evidence", "measure": "openssl", "index": index, "holder": "token", "size": 130}
+    return OpensslEvidence.model_validate(fields | {"open": point.hex(), "result": made.hex()})
+
+
+def test_openssls_signature_is_verified_and_its_key_is_where_the_case_has_it() -> None:
+    right, other = _openssl(3), _openssl(4)
+    assert right.problem() == ""
+    assert "wrong" in right.model_copy(update={"index": 4}).problem()
+    assert "wrong" in right.model_copy(update={"result": "00"}).problem()
+    assert "not a point" in right.model_copy(update={"open": "00"}).problem()
+    assert right.misfit(parse_case(OPENSSL + "load")) == ""
+    assert "holder" in right.misfit(parse_case(OPENSSL + "sign,holder=process"))
+    first, second = right.once(), other.once()
+    assert first
+    assert second
+    assert first.key != second.key
+    assert right.model_copy(update={"result": "00"}).once() is None
+
+
+def test_calls_that_do_not_add_up_are_a_problem() -> None:
+    fields = {"type": "calls", "measure": "openssl", "index": 0, "calls": 3, "commands": 2}
+    calls = Calls.model_validate(fields | {"functions": "C_GetSessionInfo 2, C_Sign 1"})
+    sample = Sample.model_validate(
+        {"type": "sample", "measure": "openssl", "place": "client", "index": 0, "phase": "first"}
+        | {"begin": 1, "end": 9, "count": 8}
+    )
+    assert calls.by_function == {"C_GetSessionInfo": 2, "C_Sign": 1}
+    assert calls.problem(sample) == ""
+    assert "4, but those of the functions are 3" in calls.model_copy(update={"calls": 4}).problem(sample)
+    assert Calls.model_validate(fields | {"calls": 0, "functions": "none"}).by_function == {}
+    with pytest.raises(ValueError, match="functions"):
+        Calls.model_validate(fields | {"functions": "C_Sign"})
 
 
 def test_a_key_that_is_none_is_a_problem_and_no_crash() -> None:
@@ -206,6 +261,8 @@ def test_what_the_ta_calls_its_own_is_no_runtime() -> None:
     assert rules.layer("ta", "theirs/src/pkcs11_helpers.c", "tee_init_gcm_operation") == "TA code"
     assert rules.layer("ta", "lib/libutee/tee_api.c", "TEE_Malloc") == "TA runtime"
     assert rules.layer("libckteec", "", "ck_signverify_init") == "libckteec"
+    assert rules.layer("libcrypto", "", "EVP_DigestSign") == "OpenSSL"
+    assert rules.layer("pkcs11", "", "OSSL_provider_init") == "OpenSSL's provider pkcs11"
 
 
 # --- what is shown ---
@@ -229,5 +286,60 @@ def test_a_search_says_what_each_further_pair_takes() -> None:
     assert set(found) == {"pkcs11", "pkcs11-find", "pkcs11-legend"}
     table = found["pkcs11-find"].table
     assert table
-    assert [line[2] for line in table.rows] == ["0", "1", "2", "4", "4", "8", "16"]
-    assert [line[-1] == "-" for line in table.rows] == [True, *[False] * 3, True, *[False] * 2]
+    shown = [(line[0], line[1], line[2], line[-1] == "-") for line in table.rows]
+    nist, ce = "mbedtls-nist-O2", "mbedtls-ce-O2"
+    assert [line for line in shown if line[:2] == ("ree", nist)] == [
+        ("ree", nist, others, others == "0") for others in ("0", "1", "2", "4", "8", "16")
+    ]
+    # Without the search in a token with one pair nothing says what a further one adds.
+    assert [line for line in shown if line[1] == ce] == [("ree", ce, "4", True)]
+    assert [line for line in shown if line[0] == "rpmb"] == [("rpmb", nist, "0", True), ("rpmb", nist, "4", False)]
+
+
+def test_openssls_answer_says_what_the_token_adds_to_a_handshake() -> None:
+    reading = suite_reading("pkcs11-openssl")
+    (answer,) = openssl_answer(reading)
+    assert "instructions with its key in the token, " in answer.verdict
+    assert "a process pays" in answer.verdict
+    assert answer.table
+    assert ["answer a TLS 1.3 client", "process"] in [line[:2] for line in answer.table.rows]
+    found = {part.name: part for part in openssl_sections(reading)}
+    assert set(found) == {"pkcs11-openssl", "pkcs11-openssl-calls", "pkcs11-openssl-legend"}
+    calls = found["pkcs11-openssl-calls"].table
+    assert calls
+    assert [line[0] for line in calls.rows] == ["C_GetSessionInfo", "C_Sign"]
+    assert openssl_answer(suite_reading("pkcs11")) == []
+    assert openssl_sections(suite_reading("pkcs11")) == []
+    assert pkcs11_answer(reading) == []
+
+
+def test_without_a_file_system_objects_are_in_rpmb(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """If this fails, storage=rpmb measures files: the TA leaves it to OP-TEE, which prefers them."""
+    package = tmp_path / "package"
+    package.write_bytes(b"package")
+    monkeypatch.setattr(images, "library", lambda: package)
+    alone = optee_images.optee("mbedtls-nist", "O2", optee_images.RPMB_ALONE)
+    assert "CFG_REE_FS=n" in alone.needs["objects"].settings["CRYPTO_LIBRARY"].split()
+    for storage, wanted in (("rpmb", alone), ("ree-rpmb", optee_images.optee("mbedtls-nist", "O2", "rpmb"))):
+        case = parse_case(f"optee/mbedtls-nist-O2/pkcs11,storage={storage},action=login")
+        assert wanted in OPTEE_TARGETS["optee"].recipes(case)
+    # Another TA says itself which storage it wants.
+    case = parse_case("optee/mbedtls-nist-O2/storage,size=32B,storage=rpmb,action=read")
+    assert optee_images.optee("mbedtls-nist", "O2", "rpmb") in OPTEE_TARGETS["optee"].recipes(case)
+
+
+def test_openssls_machine_has_the_tas_core_and_the_locked_provider(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """If this fails, the provider comes from elsewhere, or it moved the address of another image."""
+    for name in ("library", "provider"):
+        package = tmp_path / name
+        package.write_bytes(name.encode())
+        monkeypatch.setattr(images, name, lambda package=package: package)
+    recipes = OPTEE_TARGETS["optee"].recipes(parse_case(OPENSSL + "load"))
+    assert optee_images.optee("mbedtls-nist", "O2") in recipes
+    (programs,) = (one for one in recipes if one.name.startswith("programs-"))
+    assert programs.trees["pkcs11-provider.deb"] == tmp_path / "provider"
+    assert programs.trees["libckteec.deb"] == tmp_path / "library"
+    assert {"guest/apps/pkcs11/token.c", "guest/apps/pkcs11/ta"} <= programs.trees.keys()
+    assert "guest/apps/pkcs11/client.c" not in programs.trees

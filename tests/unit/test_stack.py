@@ -162,6 +162,26 @@ def test_another_source_is_compiled_whole(tmp_path: Path) -> None:
         assert objects.needs["source"].needs["source"].script == "optee-source.sh"
 
 
+def test_what_a_ta_asks_for_is_in_another_source_too(tmp_path: Path) -> None:
+    """If this fails, SHA-256 on a user's source ends when its TA asks for the cycle counter, or other cores moved."""
+    (tmp_path / "tree" / "core" / "arch" / "arm").mkdir(parents=True)
+    (tmp_path / "tree" / "core" / "arch" / "arm" / "sub.mk").write_text("srcs-y += a.c\n")
+    hashing = Case("optee", "mbedtls-nist", "O2", "sha256", 1, 0, (("size", "1KiB"),))
+    signing = Case("optee", "mbedtls-nist", "O2", "attestdiv", 1, 0)
+    target = OPTEE_TARGETS["optee"]
+    with stack.used(None):
+        assert optee() in target.recipes(hashing)
+    with stack.used(brought(tmp_path, '[optee]\nsource = "tree"\n')):
+        assert optee() in target.recipes(signing)
+        assert "CFG_WORLDWISE_COUNTER_PTA=n" in optee().needs["objects"].settings["OPTIMISATION"]
+        counting = optee_images.optee(optee_images.APP_CORE, "O2", optee_images.COUNTER)
+        assert counting in target.recipes(hashing)
+        assert "CFG_WORLDWISE_COUNTER_PTA=n" not in counting.needs["objects"].settings["OPTIMISATION"]
+        # The programs are built by the same core's dev kit, so that no other is compiled.
+        (programs,) = (one for one in target.recipes(hashing) if one.name.startswith("programs-sha256"))
+        assert programs.needs["optee"] == counting
+
+
 def test_another_kernel_is_of_its_package(tmp_path: Path) -> None:
     """If this fails, a stack with a kernel of its own is measured on the lab's, or another stack on that."""
     (tmp_path / "linux-image-6.1.deb").write_bytes(b"!<arch>\ndebian-binary   1")

@@ -112,6 +112,13 @@ ROOTS = {
             ("clang", "ld.lld", "llvm-objcopy"),
         ),
         Root(
+            "pkcs11",
+            "OpenSSL's provider for keys of a PKCS#11 token, on the measured machine",
+            paths.LAB / "pkcs11.toml",
+            paths.LAB / "pkcs11.lock.json",
+            (),
+        ),
+        Root(
             "container",
             "the file system that container images begin with",
             paths.LAB / "container.toml",

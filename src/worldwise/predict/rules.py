@@ -33,6 +33,8 @@ INSIDE = frozenset(
         "client: cryptography",
         "client",
         "libteec",
+        "OpenSSL",
+        "OpenSSL's provider pkcs11",
         "libckteec",
         "libc and the dynamic linker",
         "tee-supplicant",

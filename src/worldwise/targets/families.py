@@ -57,6 +57,8 @@ class Images:
         host_files: names of the files that this host program leaves in the case's directory.
         patience: seconds for which its programs may record nothing, if more than others get.
         waits_for_timers: case -> whether its programs sleep or wait with a limit, so that Linux needs its timer.
+        counts_cycles: whether its TA reads the cycle counter by our pseudo-TA, as on a board.
+        private_storage: whether its TA leaves it to OP-TEE where objects are: they are in RPMB where nothing else is.
     """
 
     programs: Callable[[Case, str], Recipe] | None = None
@@ -69,6 +71,8 @@ class Images:
     host_files: tuple[str, ...] = ()
     patience: float = 0
     waits_for_timers: Callable[[Case], bool] = _never
+    counts_cycles: bool = False
+    private_storage: bool = False
 
 
 def images_of(case: Case) -> Images:

@@ -191,7 +191,13 @@ def _feature(case: Case) -> str:
     given = dict(case.parameters)
     if given.get("optee") == optee_images.LEAN:
         return optee_images.LEAN
-    return "rpmb" if "rpmb" in given.get("storage", "") else ""
+    own_stack = stack.current()
+    if own_stack and own_stack.tree and images_of(case).counts_cycles:
+        return optee_images.COUNTER
+    storage = given.get("storage", "")
+    if storage == "rpmb" and images_of(case).private_storage:
+        return optee_images.RPMB_ALONE
+    return "rpmb" if "rpmb" in storage else ""
 
 
 OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {

@@ -37,14 +37,22 @@ _OPTIMISATION = {
     "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
 }
 LEAN = "lean"
+COUNTER = "counter"
+RPMB_ALONE = "rpmb-alone"
+_RPMB = "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0"
 # Further make settings, by name, that an operation may need.
 FEATURES = {
     "": "",
     # RPMB is tee-supplicant's emulated device, written with a publicly known key. With both storages OP-TEE keeps the
     # hash of the REE file system's directory in RPMB.
-    "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
+    "rpmb": _RPMB,
+    # Without the REE file system RPMB is the one storage there is.
+    RPMB_ALONE: f"{_RPMB} CFG_REE_FS=n",
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
+    # The pseudo-TA by which a TA reads the cycle counter. The lab's OP-TEE always has it, a user's own source only
+    # for a TA that asks for it.
+    COUNTER: "",
 }
 # What builds OP-TEE, and what every such build leaves.
 _OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
@@ -146,10 +154,11 @@ def require_understood(used: stack.BroughtStack, images: ImageStore) -> None:
 
 def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:
     used = stack.current()
-    # The version is for OP-TEE's banner; only a TA on a board reads the counter by the pseudo-TA.
-    version = ("TEE_IMPL_VERSION=own", "CFG_WORLDWISE_COUNTER_PTA=n") if used and used.tree else ()
+    # The version is for OP-TEE's banner.
+    version = ("TEE_IMPL_VERSION=own",) if used and used.tree else ()
+    without = ("CFG_WORLDWISE_COUNTER_PTA=n",) if version and feature != COUNTER else ()
     spmc_settings = spmc.optee_settings(used.stack.firmware.spmc_at_el) if used else {}
-    stacked = (*version, *_words(spmc_settings), *_words(used.stack.optee.settings)) if used else ()
+    stacked = (*version, *without, *_words(spmc_settings), *_words(used.stack.optee.settings)) if used else ()
     return {
         "PLATFORM": OPTEE_PLATFORM,
         "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),

@@ -6,17 +6,17 @@ from typing import Annotated, ClassVar, Literal
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, hmac
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import Field
 
 from worldwise.base.units import parse_size
-from worldwise.families.pkcs11.spec import EC, HMAC, LEAST, MEASURE, MOST, PKCS11
+from worldwise.families.pkcs11.spec import EC, HMAC, LEAST, MEASURE, MOST, OPENSSL, OPENSSL_MEASURE, PKCS11
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE, TA
-from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
+from worldwise.records.evidence import CallRecord, Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.messages import message_pieces
-from worldwise.records.models import Bytes, Count
+from worldwise.records.models import Bytes, Count, Sample, Text
 
 # Mechanism -> its curve, the hash whose digest is as long as what is signed, and that length.
 _CURVES: dict[str, tuple[ec.EllipticCurve, hashes.HashAlgorithm, int]] = {
@@ -111,6 +111,76 @@ def _rsa_problem(shown: bytes, message: bytes, made: bytes) -> str:
     return ""
 
 
+class OpensslEvidence(EvidenceRecord):
+    """What OpenSSL signed with P-256 and SHA-256 in the step or after it.
+
+    `open` is the point, `result` the signature in DER.
+    """
+
+    tag: ClassVar[str] = "openssl"
+    order: ClassVar[int] = 19
+
+    type: Literal["evidence"]
+    measure: Literal["openssl"]
+    index: Count
+    holder: Literal["token", "process"]
+    size: Annotated[int, Field(ge=LEAST, le=MOST)]
+    open: Bytes
+    result: Bytes
+
+    def misfit(self, case: Case) -> str:
+        """Evidence of a key elsewhere than the case has it."""
+        return self.differs({"holder": dict(case.parameters).get("holder", "token")}, "the case has")
+
+    def problem(self) -> str:
+        message = b"".join(message_pieces("blocks", self.size, self.index))
+        try:
+            public = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), bytes.fromhex(self.open))
+        except ValueError:
+            return "the public key is not a point of the curve"
+        try:
+            public.verify(bytes.fromhex(self.result), message, ec.ECDSA(hashes.SHA256()))
+        except InvalidSignature:
+            return _WRONG
+        return ""
+
+    def once(self) -> Once | None:
+        try:
+            nonce, _ = decode_dss_signature(bytes.fromhex(self.result))
+        except ValueError:
+            return None
+        return Once((self.open, f"{nonce:x}"), self.index, "used the nonce of {} again")
+
+
+class Calls(CallRecord):
+    """How many calls of PKCS#11 a step by OpenSSL took, and commands of the TA.
+
+    They are counted when the step is made once more, by a module that goes on to libckteec. `functions` has the calls
+    of each function, `C_SignInit 1, C_Sign 1`, in the order of PKCS#11's list.
+    """
+
+    type: Literal["calls"]
+    measure: Text
+    index: Count
+    calls: Count
+    commands: Count
+    functions: Annotated[str, Field(pattern="^(none|C_[A-Za-z]+ [0-9]+(, C_[A-Za-z]+ [0-9]+)*)$")]
+
+    @property
+    def by_function(self) -> dict[str, int]:
+        """The calls of each function that was called."""
+        if self.functions == "none":
+            return {}
+        return {name: int(times) for name, times in (one.split(" ") for one in self.functions.split(", "))}
+
+    def problem(self, _sample: Sample) -> str:
+        """Functions whose calls do not add up to all."""
+        found = sum(self.by_function.values())
+        if found == self.calls:
+            return ""
+        return f"calls of {self.measure} {self.index}: {self.calls}, but those of the functions are {found}."
+
+
 EVIDENCE = Evidence(
     (
         Owed(
@@ -121,6 +191,16 @@ EVIDENCE = Evidence(
             checks=("token-accepts", "changed-refused"),
             summed=(TA,),
             counted=(TA,),
+        ),
+        Owed(
+            (OPTEE,),
+            OPENSSL,
+            measure=OPENSSL_MEASURE,
+            evidence=OpensslEvidence,
+            checks=("public-key-accepts", "changed-refused"),
+            summed=(TA,),
+            counted=(TA,),
+            beside=Calls,
         ),
     )
 )

@@ -2,13 +2,17 @@
 """PKCS#11 in OP-TEE: the steps of an application that has its keys in the TA of OP-TEE's own source."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from worldwise.plan.parameters import LOAD, STORAGE, TICKS, action, out_of_range
 from worldwise.plan.spec import IN_TEE, OPTEE, App, Operation, Parameter, Spec
 
 PKCS11 = "pkcs11"
 MEASURE = "step"
+# The same TA with OpenSSL before it, and what is measured of that.
+OPENSSL = "pkcs11-openssl"
+OPENSSL_MEASURE = "openssl"
+OPENSSL_ACTIONS = ("load", "sign", "handshake", "whole")
+TOKEN, PROCESS = "token", "process"
 # Steps that are of no key of the case's: what the key does afterwards only shows that they went well.
 SESSION_ACTIONS = ("initialize", "open-session", "login", "whole")
 KEY_ACTIONS = ("find", "generate", "sign", "verify", "encrypt")
@@ -29,8 +33,8 @@ _OBJECT = Parameter("object", "objects", ("session", "token"))
 # What a key pair signs has a size of its own, so that a message's is not always there.
 _MESSAGE = Parameter("message", "messages")
 _OTHERS = Parameter("others", "others", most=MOST_OTHERS)
-# With RPMB the files' directory has its hash there. The TA itself takes no other storage while there are files.
-_STORAGE = replace(STORAGE, values=("ree", "ree-rpmb"))
+# What has the key that OpenSSL signs with.
+_HOLDER = Parameter("holder", "holders", (TOKEN, PROCESS), TOKEN)
 
 
 def _problem(_target: str, given: Mapping[str, str]) -> str:
@@ -54,6 +58,19 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
     return out_of_range(given["message"], LEAST, MOST)
 
 
+def _openssl_problem(_target: str, given: Mapping[str, str]) -> str:
+    if given.get("holder", TOKEN) == TOKEN:
+        return ""
+    if "others" in given:
+        return "a key in the process is no matter of other pairs in the token: leave out others."
+    if given["action"] not in ("sign", "handshake"):
+        return f"'{given['action']}' is of a key in the token: a key in the process is made, not loaded."
+    return ""
+
+
+_UUID = "fd02c9da-306c-48c7-a49c-bbd827ae86ee"
+_TRIED_BY = "OP-TEE's own regression tests (xtest)"
+
 SPEC = Spec(
     operations=(
         Operation(
@@ -63,7 +80,7 @@ SPEC = Spec(
                 OPTEE: (
                     LOAD,
                     TICKS,
-                    _STORAGE,
+                    STORAGE,
                     action(*SESSION_ACTIONS, *KEY_ACTIONS),
                     _MECHANISM,
                     _OBJECT,
@@ -74,6 +91,13 @@ SPEC = Spec(
             _problem,
             app=PKCS11,
         ),
+        Operation(
+            OPENSSL,
+            {OPTEE: {OPENSSL_MEASURE: IN_TEE}},
+            {OPTEE: (LOAD, TICKS, STORAGE, action(*OPENSSL_ACTIONS), _HOLDER, _OTHERS)},
+            _openssl_problem,
+            app=OPENSSL,
+        ),
     ),
-    apps={PKCS11: App("fd02c9da-306c-48c7-a49c-bbd827ae86ee", elsewhere="OP-TEE's own regression tests (xtest)")},
+    apps={PKCS11: App(_UUID, elsewhere=_TRIED_BY), OPENSSL: App(_UUID, elsewhere=_TRIED_BY)},
 )

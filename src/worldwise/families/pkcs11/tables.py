@@ -15,10 +15,11 @@ from worldwise.families.pkcs11.answer import (
     steps_of,
     what,
 )
-from worldwise.families.pkcs11.spec import PKCS11
+from worldwise.families.pkcs11.openssl_tables import openssl_answer, openssl_sections
+from worldwise.families.pkcs11.spec import OPENSSL, PKCS11
 from worldwise.read.models import Reading
 from worldwise.report.table_builder import name, number, section
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
 
 
 def pkcs11_sections(reading: Reading, _full: bool = False) -> list[Section]:
@@ -94,7 +95,8 @@ def _legend(steps: Sequence[Step]) -> Section:
             "+4 pairs: pairs of P-256 in the token besides the one that is used.",
             "a process, one signature: C_Initialize, C_OpenSession, C_Login, C_FindObjects, C_Sign with P-256, "
             "C_Logout, C_CloseSession, C_Finalize.",
-            "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides.",
+            "ree: objects are files that tee-supplicant keeps. ree-rpmb: their directory has its hash in RPMB besides. "
+            "rpmb: OP-TEE is built without files (CFG_REE_FS=n), so that the objects themselves are in RPMB.",
             "After each step the key signs, or what it made is checked, by the token and by the host with another "
             "library.",
             *(f"{row.place}: {row.includes}." for row in (steps[0].client, steps[0].ta)),
@@ -103,9 +105,16 @@ def _legend(steps: Sequence[Step]) -> Section:
     )
 
 
+def _answers(reading: Reading) -> list[Answer]:
+    return [*pkcs11_answer(reading), *openssl_answer(reading)]
+
+
 TABLES = Tables(
-    groups=(Group(465, pkcs11_sections),),
-    answers=pkcs11_answer,
-    operations={PKCS11: "a step with OP-TEE's PKCS#11 TA"},
-    own=(PKCS11,),
+    groups=(Group(465, pkcs11_sections), Group(466, openssl_sections)),
+    answers=_answers,
+    operations={
+        PKCS11: "a step with OP-TEE's PKCS#11 TA",
+        OPENSSL: "a step of OpenSSL with a key in OP-TEE's PKCS#11 TA",
+    },
+    own=(PKCS11, OPENSSL),
 )

@@ -8,9 +8,9 @@ from worldwise.targets.families import Images
 from worldwise.targets.optee_images import app_programs, with_core_library
 
 
-def _case_programs(case: Case, _feature: str) -> Recipe:
+def _case_programs(case: Case, feature: str) -> Recipe:
     variant = (case.implementation, case.optimisation)
-    return with_core_library(app_programs(SHA256, *variant), *variant)
+    return with_core_library(app_programs(SHA256, *variant, feature), *variant)
 
 
-IMAGES = Images(programs=_case_programs)
+IMAGES = Images(programs=_case_programs, counts_cycles=True)
