@@ -84,22 +84,7 @@ _ML_KEM = ("-DPQC_SCHEME=PQC_ML_KEM_768", '-DPQC_NAME="ml-kem-768"')
 _COUNTER = tuple(
     f"-DCOUNTER_{name}=16" for name in ("HZ", "INSTRUCTION_NS", "ROUND_TICKS", "ROUND_NS", "SHORT_TICKS", "SHORT_NS")
 )
-_APPS = tuple(
-    f"-Iguest/apps/{name}"
-    for name in (
-        "aes",
-        "attestation",
-        "calls",
-        "crypto",
-        "echo",
-        "faults",
-        "hello",
-        "pqc",
-        "sha256",
-        "storage",
-        "../portable",
-    )
-)
+_APPS = (*(f"-Iguest/apps/{path.name}" for path in sorted((paths.GUEST / "apps").iterdir())), "-Iguest/portable")
 _KEYCACHE = (
     *(*_LINUX, *_OPENSSL, "-DMAX_STORED_FILES=128", "-DMAX_DATA=8"),
     *(

@@ -6,6 +6,7 @@ import itertools
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +157,20 @@ class NoRegistry(Lab):
         assert arguments["network"] is True
         log: Path = arguments["log"]
         log.write_text("error: failed to query replaced source registry\n")
+        if self.status == OTHER_CONTENT:
+            build = next(outside for outside, inside, _ in arguments["binds"] if inside == "/build")
+            (build / "cargo/registry/cache/index").mkdir(parents=True)
+            (build / "cargo/registry/cache/index/inferno-1.crate").write_bytes(b"another")
         return subprocess.CompletedProcess(list(map(str, argv)), self.status, "", "")
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(101, "could not be fetched"), (OTHER_CONTENT, "differs from what is pinned")]
+    ("status", "words"),
+    [
+        (101, "could not be fetched"),
+        # Whoever writes a new crate's digest down reads here what it is.
+        (OTHER_CONTENT, f"differs from what is pinned: the SHA-256 of what came is {sha256(b'another').hexdigest()}"),
+    ],
 )
 def test_no_registry_is_said_with_the_ways_out(tmp_path: Path, status: int, words: str) -> None:
     lock = Lock(format=1, suite="trixie", lab=[], target=[], sources=[])

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.traces.predict import predict
 from worldwise.families.attestation.images import programs
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, boards
@@ -354,10 +353,10 @@ def test_a_case_of_a_folder_is_predicted(folder: Path, tmp_path: Path, monkeypat
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
     # A core that cannot run it: what is refused then is the core, and nothing is built.
     arguments = ["nucleo-f446re/my-lib-O2/sign,curve=secp256r1,size=32B", "--core", "cortex-a72"]
-    result = CliRunner().invoke(predict, [*arguments, "--implementation", str(folder)])
+    result = CliRunner().invoke(cli, ["predict", *arguments, "--implementation", str(folder)])
     assert "which a Cortex-A72 cannot run" in str(result.exception)
     assert "my-lib" not in portables()
-    result = CliRunner().invoke(predict, arguments)
+    result = CliRunner().invoke(cli, ["predict", *arguments])
     assert "my-lib-O2" in str(result.exception) and "cannot run" not in str(result.exception)
 
 

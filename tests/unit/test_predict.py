@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli import cli
 from worldwise.cli.traces.other_draws import other_draws, require_draws
-from worldwise.cli.traces.predict import predict
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core
@@ -789,6 +789,6 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
 )
 def test_a_flash_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:
     """If this fails, an option is ignored, or a run begins that cannot end."""
-    result = CliRunner().invoke(predict, arguments)
+    result = CliRunner().invoke(cli, ["predict", *arguments])
     message = result.output + (f"{result.exception}" if result.exception else "")
     assert result.exit_code != 0 and said in message

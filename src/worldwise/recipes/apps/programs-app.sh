@@ -51,6 +51,14 @@ linux_programs &
 for_linux=$!
 
 say "trusted application"
+# Of what the dev kit reads a TA's folder has what is other than in common/ta. The UUID stands in the app's header.
+numbers=$(sed -n 's/^#define [A-Z0-9]*_TA_UUID {\(.*\)}$/\1/p' "guest/apps/$APP"/*.h | head -n 1 | tr '{},' ' ')
+# shellcheck disable=SC2086 # eleven numbers
+[[ -z $numbers ]] || uuid=$(printf '%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x' $numbers)
+for file in Makefile sub.mk user_ta_header_defines.h; do
+	[[ -e guest/apps/$APP/ta/$file ]] ||
+		sed "s/@APP@/$APP/; s/@NAME@/${APP^^}/; s/@UUID@/${uuid:-}/" "guest/apps/common/ta/$file" >"guest/apps/$APP/ta/$file"
+done
 linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
 	O=/build/ta "${ta_settings[@]}"
 cp ta/*-*.ta /out/

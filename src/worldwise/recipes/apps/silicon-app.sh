@@ -15,5 +15,6 @@ own() {
 		-I../sysroot/usr/include "$@"
 }
 for source in counter perf tee; do own -c -o "../$source.o" "silicon/$source.c"; done
-own -no-pie -include silicon/region.h -o /out/client apps/"$APP"/*.c apps/common/*.c linux/load.c silicon/bench.c \
-	bench/message.c bench/record.c bench/semihost.c ../counter.o ../perf.o ../tee.o "$library/libteec.so"
+wrapped=(-Wl,--wrap={bench_start,bench_record_overhead,bench_record_sample,record_text})
+own -no-pie -include silicon/region.h "${wrapped[@]}" -o /out/client apps/"$APP"/*.c apps/common/*.c linux/load.c \
+	silicon/host_bench.c bench/{bench,message,record,semihost}.c ../counter.o ../perf.o ../tee.o "$library/libteec.so"

@@ -6,24 +6,30 @@ That file is part of the address of every program for an emulated machine, so wh
 
 import importlib
 from pathlib import Path
+from typing import Any
 
 # Its name is no Python name.
 plain = importlib.import_module("plain-programs")
 SILICON = Path("silicon")
-# Source of the frame -> what stands in its place; None for nothing.
-INSTEAD = {"bench/bench.c": SILICON / "bench.c", "linux/idle.c": None}
-MORE = (SILICON / "counter.c", SILICON / "perf.c")
+WITHOUT = "linux/idle.c"
+MORE = (SILICON / "host_bench.c", SILICON / "counter.c", SILICON / "perf.c")
+# What host_bench.c has in place of the bench's own, or around it.
+WRAPPED = ("bench_start", "bench_record_overhead", "bench_record_sample", "record_text")
 
 
 class Builder(plain.Builder):  # type: ignore[misc, name-defined]
     """As there, with the host's counter in the frame."""
 
+    def __init__(self, plan: dict[str, Any]) -> None:
+        # The compiler hands these on when it links, and else ignores them.
+        flags = [*plan["architecture_flags"], *(f"-Wl,--wrap={name}" for name in WRAPPED)]
+        super().__init__({**plan, "architecture_flags": flags})
+
     def frame(self) -> list[tuple[Path, list[str]]]:
         """The frame's sources with their flags."""
         found: list[tuple[Path, list[str]]] = super().frame()
         flags = ["-include", str(plain.GUEST / SILICON / "region.h")]
-        parts = [(INSTEAD.get(str(path.relative_to(plain.GUEST)), path), given) for path, given in found]
-        kept = [(plain.GUEST / path, [*given, *flags]) for path, given in parts if path]
+        kept = [(path, [*given, *flags]) for path, given in found if path != plain.GUEST / WITHOUT]
         return [*kept, *((plain.GUEST / path, found[0][1]) for path in MORE)]
 
 

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 global-incdirs-y += . .. ../../common ../../../bench
-srcs-y += hello_ta.c
+srcs-y += @APP@_ta.c
