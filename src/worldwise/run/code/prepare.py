@@ -439,9 +439,7 @@ def _by_command(
             yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
 
 
-def _by_target(
-    name: str, region: Region, counted: Counted, addresses: Sequence[int]
-) -> Iterator[tuple[str, Region]]:
+def _by_target(name: str, region: Region, counted: Counted, addresses: Sequence[int]) -> Iterator[tuple[str, Region]]:
     """The regions of what TAs ask of other TAs: each TA that is called is one, or each of its commands."""
     targets = ta_targets(counted.trace, addresses)
     invokes = name == own_code.INVOKES
