@@ -734,6 +734,7 @@ def test_two_tasks_are_in_a_region_at_the_same_time(
     elf = own_codes.firmware(lab, tmp_path / "made", "tasks.elf", source=source)
     ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job",)), images, Emulator(lab, note), note)
     assert ready.counted.trace.shared
+    assert any("another task was in it too" in one for one in ready.code.manifest.notes)
     case = next(one for one in ready.cases if one.operation == "job")
     write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
     machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")

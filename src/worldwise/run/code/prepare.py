@@ -368,7 +368,7 @@ def _entered(
             )
         if calls[0].how == "exit" and wanted.regions:
             notes.append(f"{name} never returned: it is counted until the program ended")
-        if beside := _beside(calls):
+        if beside := beside_of(calls):
             notes.append(
                 f"{name}: in {beside:,} of {len(calls):,} calls another thread was in it too; what that one executed "
                 "meanwhile is the layer other tasks"
@@ -449,7 +449,7 @@ def _by_target(name: str, region: Region, counted: Counted, addresses: Sequence[
         yield f"{name}.{name_of(target)}{f'.{command}' if invokes else ''}", of
 
 
-def _beside(calls: Sequence[Pass]) -> int:
+def beside_of(calls: Sequence[Pass]) -> int:
     """How many of the calls, in the order of their begins, are at the same time as others of them: other threads'."""
     found: set[int] = set()
     longest = calls[0]
