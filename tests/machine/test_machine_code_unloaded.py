@@ -18,7 +18,13 @@ from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import prepare
 
 LIBRARY = """
-__attribute__((noinline)) int turn_NAME(int n) { volatile int sum = 0; for (int i = 0; i < n; i++) sum += i; return sum; }
+__attribute__((noinline)) int turn_NAME(int n)
+{
+	volatile int sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
 int call(int n) { return turn_NAME(n) + 1; }
 """
 # Each word is loaded, called and unloaded; behind a `+` it stays.
