@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include <glib.h>
 
@@ -22,6 +23,7 @@
 #define GIVEN 4u
 struct call {
 	uint32_t id;
+	uint32_t parent;       /* the call around it; 0 if none is */
 	unsigned int function; /* 1 + its number; 0 for the pass around all */
 	uint64_t pc;
 	uint64_t counted_before;
@@ -34,9 +36,9 @@ struct call {
 	unsigned int exception;
 	uint32_t given[GIVEN];
 	uint64_t recursions;
-	uint64_t inner; /* of a label: those that began within it and have not ended */
-	bool labelled;  /* from a label to another one */
-	uint32_t task;  /* of firmware */
+	uint64_t inner;  /* of a label: those that began within it and have not ended */
+	bool labelled;   /* from a label to another one */
+	uint64_t thread; /* the program's, or the task of firmware; a handler is part of what it interrupts */
 };
 
 static GHashTable *functions; /* address -> 1 + its number */
@@ -50,6 +52,7 @@ uint64_t calls_returns;
 static struct call calls[MAX_NESTED];
 static size_t nested;
 static uint32_t last_id;
+static uint32_t shared; /* what is executed is of the innermost calls of several threads, under this id; else 0 */
 static uint32_t ended;
 
 bool calls_add_label(const char *value, bool ends)
@@ -91,6 +94,7 @@ bool calls_have_begun(void)
 
 unsigned int calls_thread(void)
 {
+	/* Of several nobody looks how deep their stacks get. */
 	return calls[nested - 1].exception;
 }
 
@@ -107,17 +111,73 @@ static void note_returns(void)
 		calls_returns |= CALLS_BIT(calls[i].back);
 }
 
-static void open_call(unsigned int function, uint64_t pc, unsigned int exception)
+/* What tells calls apart that may be open at the same time without standing in one another. */
+static uint64_t thread_of(unsigned int exception)
+{
+	return by_threads ? exception : switches_task();
+}
+
+/* The innermost open call of a thread, counted from 1; 1, the pass around all, if it has none. */
+static size_t innermost(uint64_t thread)
+{
+	size_t found = nested;
+
+	while (found > 1 && calls[found - 1].thread != thread)
+		found--;
+	return found;
+}
+
+static bool are_several(void)
+{
+	for (size_t i = nested; i > 1; i--)
+		if (calls[i - 1].thread != calls[nested - 1].thread)
+			return true;
+	return false;
+}
+
+/* What comes is of the innermost pass, or of the innermost calls of several threads: ../worldwise/passes.h. */
+static void own_begins(void)
+{
+	shared = 0;
+	if (!are_several())
+		return;
+	shared = ++last_id;
+	/* Nobody follows more than one stack. */
+	peak_forget();
+}
+
+static void own_ends(void)
+{
+	struct json_object *record;
+	struct json_object *of;
+
+	counts_flush(shared ? shared : calls[nested - 1].id);
+	if (!shared)
+		return;
+	record = record_new("shared");
+	of = json_object_new_array();
+	for (size_t i = nested; i > 1; i--)
+		if (innermost(calls[i - 1].thread) == i)
+			json_object_array_add(of, json_object_new_uint64(calls[i - 1].id));
+	record_number(record, "id", shared);
+	record_value(record, "of", of);
+	record_write(record);
+}
+
+/* Begins a pass. Returns its id; 0 if there are too many. */
+static uint32_t open_call(unsigned int function, uint64_t pc, unsigned int exception)
 {
 	struct call *call = &calls[nested];
+	uint64_t thread = thread_of(exception);
 
 	if (nested == MAX_NESTED) {
 		trace_give_up("calls that are regions stand in one another too deeply", pc);
-		return;
+		return 0;
 	}
 	if (nested)
-		counts_flush(calls[nested - 1].id);
+		own_ends();
 	*call = (struct call){ .id = ++last_id,
+			       .parent = nested ? calls[innermost(thread) - 1].id : 0,
 			       .function = function,
 			       .pc = pc,
 			       .counted_before = counts_now(),
@@ -128,7 +188,7 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 			       .back = flat_processor_link() & ~1u,
 			       .sp = flat_processor_stack(),
 			       .exception = exception,
-			       .task = switches_task() };
+			       .thread = thread };
 	for (unsigned int i = 0; i < GIVEN; i++)
 		call->given[i] = flat_processor_register(i);
 	node_write(call->node);
@@ -137,6 +197,8 @@ static void open_call(unsigned int function, uint64_t pc, unsigned int exception
 	note_returns();
 	if (function)
 		peak_enter(call->sp, by_threads ? flat_tasks_handles() : exception);
+	own_begins();
+	return call->id;
 }
 
 static void write_pass(const struct call *call, const char *how, uint64_t counted, uint64_t end)
@@ -146,7 +208,7 @@ static void write_pass(const struct call *call, const char *how, uint64_t counte
 
 	record = record_new("pass");
 	record_number(record, "id", call->id);
-	record_number(record, "parent", call == calls ? 0 : call[-1].id);
+	record_number(record, "parent", call->parent);
 	record_number(record, "frame", call->node->id);
 	record_address(record, "mark", call->pc);
 	record_number(record, "begin", call->counted_before + counter_ahead);
@@ -177,12 +239,13 @@ static void write_pass(const struct call *call, const char *how, uint64_t counte
 	ended++;
 }
 
-static void close_call(const char *how)
+/* Ends the open call of that number, counted from 1: the innermost one of its thread. */
+static void close_call(size_t number, const char *how)
 {
-	const struct call *call = &calls[nested - 1];
+	const struct call *call = &calls[number - 1];
 
-	counts_flush(call->id);
-	heap_end(nested - 1);
+	own_ends();
+	heap_end(number - 1);
 	heap_write_node();
 	if (call->function) {
 		peak_leave();
@@ -190,7 +253,10 @@ static void close_call(const char *how)
 	}
 	write_pass(call, how, counts_now(), counts_now() + counter_ahead);
 	nested--;
+	memmove(&calls[number - 1], &calls[number], (nested - number + 1) * sizeof(calls[0]));
 	note_returns();
+	if (nested)
+		own_begins();
 }
 
 void calls_reading(uint64_t value)
@@ -201,11 +267,12 @@ void calls_reading(uint64_t value)
 void calls_leave(void)
 {
 	while (nested > 1)
-		close_call("ended");
+		close_call(nested, "ended");
 	counts_flush(calls[0].id);
 	heap_end(0);
 	heap_write_node();
 	nested = 0;
+	shared = 0;
 	note_returns();
 }
 
@@ -217,13 +284,15 @@ void calls_end(uint64_t value)
 void calls_exit(void)
 {
 	while (nested > 1)
-		close_call("exit");
+		close_call(nested, "exit");
 }
 
 void calls_exit_of(unsigned int thread)
 {
-	if (nested > 1 && calls[nested - 1].exception == thread)
-		calls_exit();
+	size_t last;
+
+	while ((last = innermost(thread)) > 1)
+		close_call(last, "exit");
 }
 
 void calls_begin(uint64_t pc)
@@ -252,38 +321,34 @@ static size_t returning(uint64_t pc, unsigned int exception)
 static void begin_call(unsigned int function, uint64_t pc, unsigned int exception)
 {
 	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+	uint64_t thread = thread_of(exception);
+	size_t last;
 
 	/* Calls that were left, as longjmp does: see leave_calls of ../worldwise/regions.c. */
-	while (nested > 1 && calls[nested - 1].exception == exception && calls[nested - 1].task == switches_task() &&
-	       flat_processor_stack() >= calls[nested - 1].sp && calls[nested - 1].id != here)
-		close_call("left");
+	while ((last = innermost(thread)) > 1 && calls[last - 1].exception == exception &&
+	       flat_processor_stack() >= calls[last - 1].sp && calls[last - 1].id != here)
+		close_call(last, "left");
 	for (size_t i = nested; i-- > 1;) {
-		if (by_threads && calls[i].exception != exception) {
-			trace_give_up("two threads of the program are in regions at the same time", pc);
-			return;
-		}
-		if (calls[i].exception == exception && calls[i].task != switches_task()) {
-			trace_give_up("two tasks of the firmware are in regions at the same time", pc);
-			return;
-		}
-		if (calls[i].function == function && calls[i].exception == exception) {
+		if (calls[i].function == function && calls[i].exception == exception && calls[i].thread == thread) {
 			calls[i].recursions++;
 			return;
 		}
 	}
-	open_call(function, pc, exception);
-	shadow.frames[shadow.depth - 1].pass = last_id;
+	shadow.frames[shadow.depth - 1].pass = open_call(function, pc, exception);
 }
 
 static void begin_labelled(unsigned int function, uint64_t pc, unsigned int exception)
 {
+	uint64_t thread = thread_of(exception);
+
 	for (size_t i = nested; i-- > 1;)
-		if (calls[i].function == function && calls[i].exception == exception) {
+		if (calls[i].function == function && calls[i].exception == exception && calls[i].thread == thread) {
 			calls[i].recursions++;
 			calls[i].inner++;
 			return;
 		}
-	open_call(function, pc, exception);
+	if (!open_call(function, pc, exception))
+		return;
 	calls[nested - 1].labelled = true;
 	/* It returns nowhere, and what it calls does not leave it. */
 	calls[nested - 1].back = 1;
@@ -293,18 +358,20 @@ static void begin_labelled(unsigned int function, uint64_t pc, unsigned int exce
 
 static void end_labelled(unsigned int function, uint64_t pc, unsigned int exception)
 {
+	uint64_t thread = thread_of(exception);
 	size_t found = nested;
 
-	while (found > 1 && (calls[found - 1].function != function || calls[found - 1].exception != exception))
+	while (found > 1 && (calls[found - 1].function != function || calls[found - 1].exception != exception ||
+			     calls[found - 1].thread != thread))
 		found--;
 	if (found < 2)
 		return;
 	if (calls[found - 1].inner)
 		calls[found - 1].inner--;
-	else if (found < nested)
+	else if (found < innermost(thread))
 		trace_give_up("a region ends where another one that began in it goes on", pc);
 	else
-		close_call("returned");
+		close_call(found, "returned");
 }
 
 bool calls_watch(uint64_t pc)
@@ -350,6 +417,7 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 {
 	const struct heap_function *function;
 	size_t found;
+	size_t last;
 
 	if (heap_open && heap_awaits(pc)) {
 		struct heap_caller caller = caller_at(pc, exception);
@@ -358,9 +426,9 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 	}
 	while (nested > 1 && (found = returning(pc, exception))) {
 		/* What it called and did not return was left, as longjmp does. */
-		while (nested > found)
-			close_call("left");
-		close_call("returned");
+		while ((last = innermost(calls[found - 1].thread)) > found)
+			close_call(last, "left");
+		close_call(found, "returned");
 	}
 	if (watched)
 		look_at(pc, exception);
@@ -372,7 +440,7 @@ bool calls_look(uint64_t pc, unsigned int exception, bool watched)
 void calls_finish(void)
 {
 	while (nested > 1)
-		close_call("exit");
+		close_call(nested, "exit");
 	if (nested)
-		close_call("");
+		close_call(nested, "");
 }

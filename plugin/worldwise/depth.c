@@ -7,6 +7,7 @@
 #include "arguments.h"
 #include "decode.h"
 #include "processor.h"
+#include "regions.h"
 #include "stack.h"
 
 #define MAX_NESTED 64
@@ -39,9 +40,10 @@ struct level {
 
 static struct level levels[MAX_NESTED + 1]; /* the last one is what ended */
 static size_t count;
-static bool is_moved;    /* the block before did: the processor has to say where to */
-static uint64_t ta_top;  /* where the TA's stack pointer was as it was entered; 0 if it was not */
-static uint64_t ta_bias; /* how far above its link address it is */
+static bool is_moved;     /* the block before did: the processor has to say where to */
+static uint64_t ta_top;   /* where the TA's stack pointer was as it was entered; 0 if it was not */
+static uint64_t ta_bias;  /* how far above its link address it is */
+static uint64_t ta_space; /* the number of its address space */
 
 void depth_forget(void)
 {
@@ -55,10 +57,16 @@ void depth_begin(void)
 		levels[count++] = (struct level){ .base = shadow.depth };
 }
 
+/* Whether another TA runs, which this one has called: it lies at the same addresses. */
+static bool is_other_ta(void)
+{
+	return ta_calls_open && processor_space_number() != ta_space;
+}
+
 bool depth_knows_ta(uint64_t *bias)
 {
 	*bias = ta_bias;
-	return ta_top;
+	return ta_top && !is_other_ta();
 }
 
 void depth_of_call(uint64_t sp)
@@ -213,7 +221,7 @@ static void look_at_ta(const struct block *to, uint64_t sp)
 	struct deepest *of = &levels[count - 1].ta;
 
 	/* Another program of that world has a stack of its own: what loads the TA, or another TA. */
-	if (!ta_top || sp > ta_top || ta_top - sp > arguments.ta_stack)
+	if (!ta_top || sp > ta_top || ta_top - sp > arguments.ta_stack || is_other_ta())
 		return;
 	if (of->from != ta_top)
 		*of = (struct deepest){ .from = ta_top, .lowest = ta_top };
@@ -228,7 +236,7 @@ static void look_at_heap(void)
 	uint64_t begin;
 	uint64_t taken;
 
-	if (!ta_top || !arguments.ta_heap || processor_exception_class() != CLASS_SVC ||
+	if (!ta_top || !arguments.ta_heap || ta_calls_open || processor_exception_class() != CLASS_SVC ||
 	    processor_x(TA_NUMBER_IN) != TA_RETURN || shadow.depth < 2 || shadow.frames[shadow.depth - 2].context->el)
 		return;
 	begin = (ta_bias + arguments.ta_heap + HEAP_ALIGNED - 1) & ~(uint64_t)(HEAP_ALIGNED - 1);
@@ -264,9 +272,10 @@ void depth_look(struct block *to)
 	if (!running->secure && running != level->context)
 		return;
 	is_moved = to->moves_stack;
-	if (running->secure && is_ta_entry(to)) {
+	if (running->secure && is_ta_entry(to) && !ta_calls_open) {
 		ta_top = processor_sp();
 		ta_bias = to->pc - arguments.ta_entry;
+		ta_space = processor_space_number();
 	} else if (!asked && !to->deepest && top->sp) {
 		return;
 	}

@@ -726,6 +726,31 @@ def test_what_another_task_executes_is_told_apart(
         assert sum(layer.self for layer in layers.values()) == count
 
 
+def test_two_tasks_are_in_a_region_at_the_same_time(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Each call's own instructions are those of the one that nothing came into, whichever task made it."""
+    source = own_codes.TASKS.replace("for (;;) spin();", "for (;;) spun += job(spun);")
+    elf = own_codes.firmware(lab, tmp_path / "made", "tasks.elf", source=source)
+    ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job",)), images, Emulator(lab, note), note)
+    assert ready.counted.trace.shared
+    assert any("another task was in it too" in one for one in ready.code.manifest.notes)
+    case = next(one for one in ready.cases if one.operation == "job")
+    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
+    machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")
+    space = space_of(ready.code, Counter(emulator, images), machine)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer.check()
+    alone, *others = counts(ready, "job")
+    # Of two tasks with as much to do about as many calls, and one that had not ended.
+    assert len(others) > 7
+    for number, count in enumerate(others, 1):
+        layers = explainer.explain(explainer.sample("call", "region", number)).layers
+        assert layers["firmware"].self == alone
+        assert sum(layer.self for layer in layers.values()) == count
+
+
 def test_qemus_log_is_the_witness_of_tasks_too(
     lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
 ) -> None:

@@ -250,7 +250,6 @@ def test_exec_counts_it(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     ("source", "regions", "said"),
     [
         (own_codes.CRASHES, (), "was ended by the signal SIGSEGV"),
-        (own_codes.THREADS, ("both",), "two threads of the program are in regions at the same time"),
         (own_codes.PROGRAM, ("wrk",), "the nearest names: work"),
     ],
 )
@@ -261,6 +260,33 @@ def test_what_cannot_be_measured_is_refused(
     with pytest.raises(WorldwiseError) as caught:
         ready_of(images, program, (), regions)
     assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_two_threads_are_in_a_region_at_the_same_time(
+    lab: Lab, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Each call has its own thread's instructions, as many as the other's; what that one executes is told apart."""
+    # The linker's table has all places from the start: the first call of each would find them out, in its own code too.
+    flags = ("-pthread", "-Wl,-z,now")
+    program = own_codes.compiled(lab, tmp_path / "made", "both", own_codes.THREADS, *flags, compiler=COMPILER)
+    ready = ready_of(images, program, (), ("both",))
+    trace, manifest = ready.counted.trace, ready.code.manifest
+    assert trace.shared and any("another thread was in it too" in one for one in manifest.notes)
+    calls, others = calls_of(trace, manifest.addresses, manifest.regions["both"])
+    assert (len(calls), others) == (4, 0)
+    assert calls[1].begin < calls[0].end and {one.stack for one in calls} == {None}
+    own_code.add(ready.code)
+    try:
+        explainer, _ = explained(ready, "both", images, emulator, tmp_path)
+        explainer.check()
+        found = [explainer.explain(explainer.sample("call", "region", number)) for number in range(4)]
+    finally:
+        own_code.remove(ready.code.name)
+    for one, call in zip(found, calls, strict=True):
+        assert sum(layer.self for layer in one.layers.values()) == call.instructions
+        assert one.layers["other tasks"].self > 0
+    own = {one.layers["both"].self for one in found}
+    assert len(own) == 1 and 50 * 3 < own.pop() < 50 * 30
 
 
 def test_what_the_lab_does_not_have_is_said(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The heap of own code: the plugin's figures are those of an allocator that counts itself, and those of construction."""
+"""The heap of own code: the figures are those of an allocator that counts itself, and those of construction."""
 
 from pathlib import Path
 
@@ -170,7 +170,14 @@ void reset(void);
 __attribute__((section(".vectors"), used)) static const void *const vectors[16] = { &stack_top, (void *)reset };
 static char room[8192] __attribute__((aligned(16)));
 static char *next = room;
-void *_sbrk(int more) { char *at = next; if (at + more > room + sizeof(room)) return (void *)-1; next += more; return at; }
+void *_sbrk(int more)
+{
+	char *at = next;
+	if (at + more > room + sizeof(room))
+		return (void *)-1;
+	next += more;
+	return at;
+}
 static void *volatile kept[3];
 __attribute__((noinline)) void grow(void)
 {

@@ -72,9 +72,11 @@ TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **
 void TA_CloseSessionEntryPoint(void *session) { (void)session; }
 __attribute__((noinline)) static uint32_t answer(uint32_t turns)
 {
+	volatile char room[1800];
 	uint32_t left = turns * 1000;
+	room[0] = (char)turns;
 	__asm__ volatile("1: subs %w0, %w0, #1\\n\\tb.ne 1b" : "+r"(left) : : "cc");
-	return turns;
+	return turns + (room[0] != (char)turns);
 }
 TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
 {
@@ -120,6 +122,8 @@ def test_a_ta_that_calls_others(lab: Lab, images: ImageStore, tmp_path: Path) ->
     assert [more - less for less, more in zip(two, five, strict=True)] == [6000, 6000]
     calls, _ = calls_of(trace, manifest.addresses, manifest.regions["TEEC_InvokeCommand.7"])
     assert all(one.instructions > sum(counts[f"TEE_InvokeTACommand.{OTHER}.5"][:2]) for one in calls)
+    # Its stack is its own alone, and no part of the TA that the client calls.
+    assert 1000 < max(one.ta_stack or 0 for one in calls) < 1800
     # What the other TA executes has its own names, though both lie at the same addresses.
     own_code.add(ready.code)
     try:
@@ -129,5 +133,5 @@ def test_a_ta_that_calls_others(lab: Lab, images: ImageStore, tmp_path: Path) ->
     finally:
         own_code.remove(ready.code.name)
     found_answer = explanation.functions["answer", f"ta-{OTHER}"].self
-    assert 10_000 < found_answer < 10_010
+    assert 10_000 < found_answer < 10_030
     assert explanation.layers[f"ta-{OTHER}"].self > found_answer

@@ -652,6 +652,25 @@ def test_a_folder_of_own_code_leads_nowhere_else(images: ImageStore, tmp_path: P
         application(ta, odd, None, images)
 
 
+def test_a_further_ta_does_no_more_than_be_built(images: ImageStore, tmp_path: Path) -> None:
+    """As the first one: in the sandbox, from a folder whose name and links lead nowhere else."""
+    ta, client = own_codes.application(tmp_path / "source")
+    with left_alone(tmp_path) as (secret, _):
+        makefile = own_codes.APPLICATION["ta/Makefile"] + f"$(info $(shell cat {secret}))\nall: steal\nsteal:\n"
+        other, _ = own_codes.application(tmp_path / "other", ta__Makefile=f"{makefile}\tcat {secret}\n")
+        with pytest.raises(WorldwiseError, match="the TA in ta does not build") as caught:
+            application(ta, client, None, images, [other])
+    assert "the host's own" not in f"{caught.value.message}\n{caught.value.details}"
+    for name in ("a;id", "leads"):
+        other, _ = own_codes.application(tmp_path / f"of {name}")
+        place = other.rename(tmp_path / name)
+        if name == "leads":
+            (place / "own.h").unlink()
+            (place / "own.h").symlink_to("/etc/passwd")
+        with pytest.raises(WorldwiseError, match=r"cannot be the name of a folder|that is not in the folder"):
+            application(ta, client, None, images, [place])
+
+
 def test_what_a_guest_is_given_is_what_was_named(images: ImageStore, lab: Lab, tmp_path: Path) -> None:
     """Regular files alone, under their own names; an ELF file chooses no place outside its machine's folders."""
     program = own_codes.compiled(lab, tmp_path / "made", "plain", "int main(void) { return 0; }\n")

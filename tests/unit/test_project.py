@@ -142,7 +142,7 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
     found = []
     for number, (name, measure) in enumerate(opened.project.measure.items()):
         regions = {
-            region: SimpleNamespace(address=8 * at, command=None, thread=None, thread_name="")
+            region: SimpleNamespace(address=8 * at, command=None, thread=None, thread_name="", target="")
             for at, region in enumerate(measure.limit)
         }
         passes = [
@@ -333,7 +333,7 @@ def counted(*names: str, first_only: bool = False) -> SimpleNamespace:
     for name in names:
         manifest = SimpleNamespace(
             kind="program",
-            regions={"iter": SimpleNamespace(address=0, command=None, thread=None, thread_name="")},
+            regions={"iter": SimpleNamespace(address=0, command=None, thread=None, thread_name="", target="")},
             addresses=[0],
         )
         passes = [SimpleNamespace(id=n, begin=n, instructions=10 * n, call=1, how="returned", stack=0) for n in (1, 2)]

@@ -128,11 +128,11 @@ BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
         lambda t: t.records[-1].update(problem="a mark crosses a page", problem_at="0x1ffc"),
         r"{file}: .*cannot be trusted: a mark crosses a page, at 0x1ffc",
     ),
-    "two tasks at once": (
+    "too many at once": (
         lambda t: t.records[-1].update(
-            problem="two tasks of the firmware are in regions at the same time", problem_at="0x1ffc"
+            problem="calls that are regions stand in one another too deeply", problem_at="0x1ffc"
         ),
-        r"^two tasks of the firmware are in regions at the same time, at 0x1ffc\.$",
+        r"^calls that are regions stand in one another too deeply, at 0x1ffc\.$",
     ),
     "too few counted": (
         lambda t: t.records[7].update(rows=[[2, 2, 4]]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import UNKNOWN, Rule, Rules
@@ -110,8 +111,17 @@ class OwnExplainer(Explainer):
         names = [name for name in dict.fromkeys(images) if name != "linux:vdso"]
         self.own_layers = frozenset(name for name in names if name not in _KNOWN)
         others = [one.image for one in self.space.floating(Level("secure", 0)) if one.image.startswith(OTHER_TA)]
-        self.rules = with_images(self.rules, [*names, *others])
+        later = {one.image for one in self.space.floating(Level("normal", 0, self.program))} - set(names)
+        self.own_layers |= later - set(_KNOWN)
+        self.rules = with_images(self.rules, [*names, *others, *sorted(later)])
         super()._resolve_contexts()
+
+    def _verify(self) -> None:
+        try:
+            super()._verify()
+        except WorldwiseError as error:
+            hint = "was a library unloaded, and another one loaded in its place? Linked with -Wl,-z,nodelete it stays"
+            raise WorldwiseError(error.message, hint) from None
 
     def _secure(self, context: Context) -> Level:
         shared = Level("secure", context.el)

@@ -292,14 +292,11 @@ class Explainer:
                 if len(blocks.get(block.pc, b"")) < len(block.code) // 2:
                     blocks[block.pc] = bytes.fromhex(block.code)
         for number, context in self.trace.contexts.items():
-            if context.el == 3:
-                self._contexts[number] = Level("monitor", 3)
-            elif context.secure:
-                self._contexts[number] = self._secure(context)
-            elif context.el == 0:
-                self._contexts[number] = Level("normal", 0, self._process(context, executed[number]))
+            if context.el == 3 or context.secure:
+                self._contexts[number] = Level("monitor", 3) if context.el == 3 else self._secure(context)
             else:
-                self._contexts[number] = Level("normal", 1)
+                process = "" if context.el else self._process(context, executed[number])
+                self._contexts[number] = Level("normal", min(context.el, 1), process)
             if not context.secure and context.task and self._is_other(number):
                 self._others.add(number)
             self.space.locate(
@@ -327,7 +324,6 @@ class Explainer:
                 yield self._contexts[self.trace.frames[frame.parent].context], frame.site
 
     def _secure(self, context: Context) -> Level:
-        """Where code of the secure world's two levels is. A machine has one TA, if nobody says more."""
         return Level("secure", context.el)
 
     def _is_other(self, _context: int) -> bool:

@@ -81,10 +81,8 @@ _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 
 # What the plugin cannot do of what was asked for, which is no defect, and the way out.
 _WAYS_OUT = {
-    "two tasks of the firmware are in regions at the same time": "a task waits in its region, or was interrupted "
-    "there: choose with --region functions that one task alone calls, or that no task leaves in their midst",
-    "two threads of the program are in regions at the same time": "choose with --region functions that one thread "
-    "alone calls",
+    "calls that are regions stand in one another too deeply": "64 may be open at a time, of all threads: choose fewer "
+    "functions with --region",
 }
 
 

@@ -38,7 +38,7 @@ class TraceStart(RecordModel):
 
 class Context(RecordModel):
     """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
-    the address of its translation table, which changes at exec."""
+    the address of its translation table, which changes at exec, and of TAs that call others the number of its space."""
 
     type: Literal["context"]
     id: Count

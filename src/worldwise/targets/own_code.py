@@ -72,7 +72,8 @@ def application(
 ) -> Recipe:
     """A user's TA and client, from copies of their folders, which have these names for each other.
 
-    Without a folder of a client the TA alone is built. The client is built by its Makefile, or by the build system of `build_file`, from the archive `builders`.
+    Without a folder of a client the TA alone is built. The client is built by its Makefile, or by the build system of
+    `build_file`, from the archive `builders`.
     """
     from worldwise.targets import optee_images
 

@@ -22,9 +22,9 @@ RARE = {
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Your own code": (
-        *("ta", "client", "other_tas", "program", "firmware", "pqm4", "regions", "benchmarks", "log_level", "machine", "until"),
+        *("ta", "client", "program", "firmware", "pqm4", "regions", "benchmarks", "log_level", "machine", "until"),
         *("instructions", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name"),
-        "stack_file",
+        *("other_tas", "stack_file"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }

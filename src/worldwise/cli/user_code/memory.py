@@ -66,8 +66,8 @@ def _heap_words(explainer: OwnExplainer, most: Pass | None) -> str:
     names = names[names.index(MAIN) :] if MAIN in names else names
     left = f"; {most.heap_left:,} were there at its end" if most.heap_left else "; none was there at its end"
     return (
-        f"heap: {most.heap:,} bytes at a time at the most, by malloc and its like, in {_shortened(names)}. It asked for "
-        f"{most.heap_blocks:,} blocks{left}."
+        f"heap: {most.heap:,} bytes at a time at the most, by malloc and its like, in {_shortened(names)}. It asked "
+        f"for {most.heap_blocks:,} block{'s' if most.heap_blocks > 1 else ''}{left}."
     )
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names for the addresses of a machine that runs a user's own program."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries.own_code import Mapped
 from worldwise.machine.emulator import Emulator
@@ -46,8 +48,19 @@ def map_program(
 ) -> None:
     """Map the program as it is in its memory, and what starts it."""
     map_mapped(space, programs, mapped, process)
+    space.add_floating(Level("normal", 0, process), list(_unloaded(programs)))
     launcher = SymbolTable.from_elf(machine.symbols["launcher"], LAUNCHER, programs.cache, None, programs.tool)
     space.map(Level("normal", 0, LAUNCHER), *launcher.bounds, 0, launcher)
+
+
+def _unloaded(programs: Programs) -> Iterator[SymbolTable]:
+    """The libraries: one that was unloaded before the program ended is not mapped then, and lay somewhere before."""
+    for path, content in programs.files.items():
+        if ".so" in path.rpartition("/")[2] and content.startswith(b"\x7fELF"):
+            # A file that only looks like one is none that was loaded.
+            with contextlib.suppress(WorldwiseError):
+                if table := programs.table(path):
+                    yield table
 
 
 def map_mapped(space: AddressSpace, programs: Programs, mapped: Sequence[Mapped], process: str) -> None:

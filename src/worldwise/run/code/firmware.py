@@ -41,7 +41,7 @@ from worldwise.run.code.function_names import (
 )
 from worldwise.run.code.heap import firmware_heap_arguments
 from worldwise.run.code.order import NO_RECORDS, check_glob, check_machine, read_firmware
-from worldwise.run.code.prepare import MAIN, Ready, case_names
+from worldwise.run.code.prepare import MAIN, Ready, beside_of, case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import Counted, calls_of, printed_end
 from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
@@ -273,6 +273,11 @@ def _entered(
             notes.append(f"{name}: {others} calls did not return and are not counted")
         if calls[0].how == "exit":
             notes.append(f"{name} never returned: it is counted until the machine ended")
+        if counted.trace.shared and (beside := beside_of(calls)):
+            notes.append(
+                f"{name}: in {beside:,} of {len(calls):,} calls another task was in it too; what that one executed "
+                "meanwhile is the layer other tasks"
+            )
         if inner := sum(call.recursions for call in calls):
             notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
         if len(calls) == 1:

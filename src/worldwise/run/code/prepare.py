@@ -368,7 +368,7 @@ def _entered(
             )
         if calls[0].how == "exit" and wanted.regions:
             notes.append(f"{name} never returned: it is counted until the program ended")
-        if beside := _beside(calls):
+        if beside := beside_of(calls):
             notes.append(
                 f"{name}: in {beside:,} of {len(calls):,} calls another thread was in it too; what that one executed "
                 "meanwhile is the layer other tasks"
@@ -439,9 +439,7 @@ def _by_command(
             yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
 
 
-def _by_target(
-    name: str, region: Region, counted: Counted, addresses: Sequence[int]
-) -> Iterator[tuple[str, Region]]:
+def _by_target(name: str, region: Region, counted: Counted, addresses: Sequence[int]) -> Iterator[tuple[str, Region]]:
     """The regions of what TAs ask of other TAs: each TA that is called is one, or each of its commands."""
     targets = ta_targets(counted.trace, addresses)
     invokes = name == own_code.INVOKES
@@ -451,7 +449,7 @@ def _by_target(
         yield f"{name}.{name_of(target)}{f'.{command}' if invokes else ''}", of
 
 
-def _beside(calls: Sequence[Pass]) -> int:
+def beside_of(calls: Sequence[Pass]) -> int:
     """How many of the calls, in the order of their begins, are at the same time as others of them: other threads'."""
     found: set[int] = set()
     longest = calls[0]

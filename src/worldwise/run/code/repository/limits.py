@@ -9,7 +9,6 @@ from worldwise.run.code.heap import heap_of
 from worldwise.run.code.region_counts import calls_of, counts_of
 from worldwise.run.code.repository.project import Made, Opened
 
-
 _NO_ALLOCATOR = "the allocator of this program is: none of its functions is called malloc or calloc"
 
 

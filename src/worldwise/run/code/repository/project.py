@@ -198,7 +198,7 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
     require_confinement(f"the code in {opened.folder}")
     store = images.lab.cache / "own"
     copy, _ = copy_folder(opened.folder, f"source-{name}", store, _OURS)
-    named = [*measure.named, *([measure.ta, measure.client, *measure.other_tas] if measure.ta and measure.client else [])]
+    named = [*measure.named, *filter(None, (measure.ta, measure.client)), *measure.other_tas]
     called = build_systems.are_called(measure.commands)
     builders = build_systems.build_systems(images.notify, _BUILD_IT) if called else None
     recipe = machines.built(name, copy, measure.folder, measure.commands, named, bool(measure.firmware), builders)
@@ -254,7 +254,8 @@ def _prepared(
         return prepare_firmware(firmware, images, emulator, notify, fresh), words
     found = None
     if measure.ta and measure.client:
-        found = application(at(measure.ta), at(measure.client), measure.log_level, images, [at(one) for one in measure.other_tas])
+        others = [at(one) for one in measure.other_tas]
+        found = application(at(measure.ta), at(measure.client), measure.log_level, images, others)
     wanted = _wanted(name, measure, place, found)
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
 
