@@ -15,7 +15,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.stacks import copies, stack
 from worldwise.targets import optee_images
-from worldwise.targets.guest import KERNEL_PACKAGE
+from worldwise.targets.guest import KERNEL_PACKAGE, kernel
 
 # Few of OP-TEE's files read it, so little is compiled.
 SETTING = "CFG_CORE_WORKAROUND_SPECTRE_BP_SEC"
@@ -152,3 +152,51 @@ def test_the_labs_kernel_as_a_package_of_ones_own_gives_the_same_digits(lab: Lab
     compared = tool.run("compare", *runs, "--allow", "stack", "--format", "json")
     assert compared.returncode == 0, compared.stderr
     assert [row["difference"] for row in json.loads(compared.stdout)["rows"]] == [0]
+
+
+@pytest.mark.timeout(300)
+def test_a_kernel_without_ffa_is_refused_under_a_partition_manager(lab: Lab, tmp_path: Path) -> None:
+    """If this fails, whoever asks for an SPMC with Debian's 6.12 waits for a machine whose Linux never finds OP-TEE."""
+    shutil.copy(lab.package_file(KERNEL_PACKAGE, "arm64"), tmp_path / "linux.deb")
+    file = tmp_path / "my-stack.toml"
+    file.write_text('[tf-a]\nSPMC_AT_EL = 1\n[linux]\npackage = "linux.deb"\n')
+    refused = Tool(tmp_path).run("stack", "check", str(file))
+    assert refused.returncode
+    words = "linux.package: the kernel has no module drivers/firmware/arm_ffa/ffa-module.ko, without which Linux finds"
+    assert f"my-stack.toml: {words}" in refused.stderr
+
+
+@pytest.mark.timeout(300)
+def test_what_a_kernels_modules_need_is_loaded_before_them(lab: Lab, tmp_path: Path) -> None:
+    """If this fails, a kernel whose TEE driver needs FF-A's core, such as Debian's 7.2, does not find OP-TEE."""
+    more = {
+        f"{MODULES}/optee/optee.ko": b"\0depends=tee,ffa-core\0",
+        "./lib/modules/6.1/kernel/drivers/firmware/arm_ffa/ffa-core.ko": b"\0depends=\0",
+    }
+    package(tmp_path / "linux.deb", IMAGE)
+    package(tmp_path / "modules.deb", TEE | more)
+    file = tmp_path / "my-stack.toml"
+    file.write_text('[linux]\npackage = ["linux.deb", "modules.deb"]\n')
+    with stack.used(copies.bring(file, lab.cache / "own")):
+        made = ImageStore(lab).get(kernel())
+    assert made.file("modules").read_text().split() == ["tee", "ffa-core", "optee"]
+    with tarfile.open(made.file("more.tar")) as more_modules:
+        assert more_modules.getnames() == [".", "./ffa-core.ko"]
+
+
+@pytest.mark.timeout(1800)
+def test_a_stack_of_clang_is_measured_and_explained(lab: Lab, tmp_path: Path) -> None:
+    """If this fails, a core that clang compiled is GCC's, or `explain` does not know its functions or their files."""
+    del lab
+    file = tmp_path / "my-stack.toml"
+    file.write_text('[optee]\ncompiler = "clang"\n')
+    tool = Tool(tmp_path)
+    words = ("--variant", "mbedtls-nist-O2", "--operation", "empty-invoke", "--samples", "3", "--stack", str(file))
+    done = tool.run("run", "attestation", *words, timeout=1500)
+    assert done.returncode == 0, done.stderr
+    assert "The stack is not the lab's: OP-TEE by clang." in done.stdout
+    done = tool.run("explain", "latest", "--format", "json", timeout=300)
+    assert done.returncode == 0, done.stderr
+    explained = json.loads(done.stdout)
+    assert explained["unknown"] == 0
+    assert not [layer for layer in explained["layers"] if layer["layer"] == "no rule"]

@@ -246,7 +246,7 @@ def test_clang_builds_the_core_in_a_root_of_its_own(tmp_path: Path, monkeypatch:
         asked.append((name, settings))
         return tmp_path
 
-    monkeypatch.setattr("worldwise.targets.optee_clang.built", built)
+    monkeypatch.setattr("worldwise.libraries.stacks.clang.built", built)
     made = brought(tmp_path, '[optee]\ncompiler = "clang"\n')
     assert stack.words(made.stack) == ("OP-TEE by clang",)
     with stack.used(made):

@@ -9,11 +9,10 @@ from pathlib import Path
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore, Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
-from worldwise.libraries.stacks import spmc, stack
+from worldwise.libraries.stacks import clang, spmc, stack
 from worldwise.libraries.stacks.config import require_known, require_words
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
-from worldwise.targets import optee_clang
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked, with_more_modules
 
 
@@ -222,7 +221,7 @@ def optee(implementation: str, optimisation: str, feature: str = "", notify: Cal
     name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
     used = stack.current()
     if used and used.by_clang:
-        made = optee_clang.built(f"{name}-clang", optee_source(), settings, _OUTPUTS, notify)
+        made = clang.built(f"{name}-clang", optee_source(), settings, _OUTPUTS, notify)
         return Recipe(name, "optee-built.sh", _OUTPUTS, trees={"objects": made})
     objects = optee_objects(implementation, optimisation, feature)
     if settings | {"KEEP": "yes"} == objects.settings:

@@ -17,6 +17,7 @@ from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.sandbox.identity import require_confinement
 from worldwise.libraries.own_code import case_name
 from worldwise.libraries.own_library.folder_copy import copy_folder
+from worldwise.libraries.stacks import in_use
 from worldwise.libraries.user_code import build_systems
 from worldwise.targets import own_code as machines
 
@@ -114,8 +115,10 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
     if files.name_problem(name) or not re.fullmatch("[0-4]", said):
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
     whose = "--log-level" if level is not None else "the TA's Makefile"
+    used = in_use.current()
+    kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
     words = (
-        f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
+        f"built in the sandbox with {kit} TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
         f"by {whose}); --log-level 0 leaves out what its messages cost"
     )
     words += f"; the client {files.quoted(built)}" if builders else ""
