@@ -113,8 +113,8 @@ def test_what_is_no_program_is_told(images: ImageStore, lab: Lab) -> None:
 
 
 def test_firmware_has_its_output_its_words_and_its_status(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
-    """What it writes to its UART stands where it wrote it, between what it wrote by semihosting: with SYS_WRITE0, and to
-    a handle of `:tt`, as newlib and Rust's cortex-m-semihosting do."""
+    """What it writes to its UART stands where it wrote it, between what it wrote by semihosting: with SYS_WRITE0, and
+    to a handle of `:tt`, as newlib and Rust's cortex-m-semihosting do."""
     elf = own_codes.firmware(lab, tmp_path / "made", source=SPEAKING)
     emulator = Emulator(lab, note)
     (tmp_path / "given.txt").write_text("data and more")

@@ -129,7 +129,7 @@ def _application(folder: Path) -> Iterator[Found]:
 
 def _is_cargos(path: Path, profile: str) -> bool:
     """Whether Cargo left a file there, in a folder of a profile."""
-    return path.parent.name == "deps" and path.parent.parent.name == profile or path.parent.name == profile
+    return (path.parent.name == "deps" and path.parent.parent.name == profile) or path.parent.name == profile
 
 
 def _elves(folder: Path) -> Iterator[Path]:
