@@ -54,7 +54,10 @@ int main(void)
 	word name[3] = { (word)"given.txt", 0, 9 }, handle;
 	*(volatile word *)0x40004010 = 16;
 	*(volatile word *)0x40004008 = 1;
+	word console[3] = { (word)":tt", 4, 3 }, hello[3] = { 0, (word)"tt\\n", 3 };
 	call(4, "one\\n");
+	hello[0] = call(1, console);
+	call(5, hello);
 	*(volatile word *)0x40004000 = '2';
 	*(volatile word *)0x40004000 = '\\n';
 	call(0x15, &words);
@@ -110,18 +113,19 @@ def test_what_is_no_program_is_told(images: ImageStore, lab: Lab) -> None:
 
 
 def test_firmware_has_its_output_its_words_and_its_status(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
-    """What it writes to its UART stands where it wrote it, between what it wrote by semihosting."""
+    """What it writes to its UART stands where it wrote it, between what it wrote by semihosting: with SYS_WRITE0, and
+    to a handle of `:tt`, as newlib and Rust's cortex-m-semihosting do."""
     elf = own_codes.firmware(lab, tmp_path / "made", source=SPEAKING)
     emulator = Emulator(lab, note)
     (tmp_path / "given.txt").write_text("data and more")
     done = execute_firmware(elf, "mps2-an386", ("a", "b"), [tmp_path / "given.txt"], images, emulator)
-    assert (done.output, done.errors, done.status) == (b"one\n2\napp.elf a bdata", b"", 11)
+    assert (done.output, done.errors, done.status) == (b"one\ntt\n2\napp.elf a bdata", b"", 11)
     alone = execute_firmware(elf, "mps2-an386", (), [], images, emulator)
-    assert (alone.output, alone.status) == (b"one\n2\napp.elf", 7)
+    assert (alone.output, alone.status) == (b"one\ntt\n2\napp.elf", 7)
     with pytest.raises(WorldwiseError, match="did not come to its end: the core locked up") as raised:
         execute_firmware(elf, "mps2-an386", ("many words of it",), [], images, emulator)
     # What it wrote until then is not lost.
-    assert "--- firmware ---\none\n2\napp.elf many words of it" in raised.value.details
+    assert "--- firmware ---\none\ntt\n2\napp.elf many words of it" in raised.value.details
 
 
 def test_the_count_of_firmware_is_that_of_run_firmware(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

@@ -49,6 +49,29 @@ def test_implementations_that_agree_are_measured(tree: Path, lab: Lab, images: I
     assert {line.count(",") for line in lines} == {10}
 
 
+@pytest.mark.parametrize("machine", ["mps2-an505", "mps3-an547", "microbit-4m"])
+def test_other_cores_give_the_same_and_say_what_is_no_code_of_theirs(
+    machine: str, tree: Path, lab: Lab, images: ImageStore
+) -> None:
+    """If this fails, a Cortex-M33, M55 or M0+ computes something else than an M4, or has no memory where it is said."""
+    kem = pqm4_tree.kem(tree, "clean")
+    # malloc of a kibibyte, in each call.
+    text = (kem / "kem.c").read_text().replace("(void)randombytes(sk, 32);", "(void)randombytes(sk, 32); free(took());")
+    took = "void *took(void) { return malloc(1024); }\n"
+    (kem / "kem.c").write_text(f"#include <stdlib.h>\n__attribute__((noinline)) {took}{text}")
+    (pqm4_tree.kem(tree, "m4f") / "more.S").write_text(".syntax unified\n.thumb\nsmlal r0, r1, r2, r3\n")
+    emulator = Emulator(lab, note)
+    (known,), _ = measure_schemes(find(tree, ["*-clean"]), "mps2-an386", 2, images, emulator, note)
+    found, refused = measure_schemes(find(tree), machine, 2, images, emulator, note)
+    assert found[0].vectors == known.vectors != ()
+    assert all(1024 <= one.heap < 1100 for one in (known, found[0]))
+    if machine == "microbit-4m":
+        assert "more.S: does not compile, as this core has the 16-bit instructions of Thumb alone" in refused[0].why
+        assert "Error: " in refused[0].why
+    else:
+        assert [one.heap for one in found] == [known.heap, 0]
+
+
 def test_implementations_that_differ_have_no_figures(tree: Path, lab: Lab, images: ImageStore) -> None:
     """If this fails, a wrong answer is timed."""
     pqm4_tree.kem(tree, "ref")

@@ -50,6 +50,8 @@ def test_a_slower_line_is_exit_status_3_with_its_function(tool: Tool) -> None:
     assert "Which functions moved it, in the median call" in slower.stdout
     assert "crc32 (bench)" in slower.stdout
     assert "crc32 (program)" in slower.stdout
+    # The line of the loop that has become longer, in all three.
+    assert slower.stdout.count("ta/crc32.c:11") == 3
 
     # A limit alone, without a baseline, names the function too.
     firmware = settings.read_text(encoding="utf-8").partition("# Firmware of a Cortex-M4.")[2]

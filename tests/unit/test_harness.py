@@ -52,6 +52,8 @@ def program(folder: Path, symbols: tuple[str, ...]) -> Path:
             "'crc 1 KiB'",
         ),
         (CRITERION_V0, ("--bench",), "criterion", "'*'"),
+        # A number is an option's value, and the ends of a regular expression are no part of the name.
+        (CRITERION_V0, ("--warm-up-time", "0.1", "--sample-size", "10", "^crc$"), "criterion", "crc"),
         (GOOGLE, (), "bench has benchmarks of Google Benchmark. One iteration of each: ", "'*'"),
         (CATCH2, ("hashes",), "of Catch2. One iteration of each: ", "hashes"),
     ],

@@ -11,6 +11,7 @@ import pytest
 from test_baseline import CASE, OTHER, make
 from test_cli import Call, call
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces import source_marks
 from worldwise.cli.traces.source_marks import Marks, of_limits
 from worldwise.explain.annotated_source import begins
@@ -18,6 +19,7 @@ from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
+from worldwise.read.compared.comparison import Moved
 from worldwise.report.formats.sarif import BASELINE, LIMIT, Finding, Mark, to_sarif
 from worldwise.run.code.repository.limits import Verdict
 from worldwise.run.folder.rundir import open_run
@@ -296,6 +298,39 @@ def test_a_limit_is_marked_at_its_function_else_where_it_is_said(
     assert marks.of_case("own/bench/other") == Mark("code/worldwise.toml", 2)
     assert marks.of_case("own/else/other") is None
     assert marks.of_case(CASE.id) is None
+
+
+def test_what_moved_is_marked_at_the_dearest_line_of_its_function(
+    code: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a call of a TA nobody knows a region's line; and a line out of the repository is none of its."""
+    crc = str(code / "src" / "crc.c")
+    lines = {("/usr/include/x.h", 3): 900, (crc, 12): 50, (crc, 14): 70, ("", 0): 10}
+    part = SimpleNamespace(
+        name="crc", image="ta", lines={at: SimpleNamespace(instructions=n) for at, n in lines.items()}
+    )
+
+    def annotate(_: object, __: object, name: str) -> list[object]:
+        if name != "crc":
+            raise WorldwiseError(f"executes no function {name}")
+        return [part]
+
+    monkeypatch.setattr(source_marks, "annotate", annotate)
+    monkeypatch.setattr(source_marks.Marks, "_own", lambda *_: "manifest")
+    monkeypatch.setattr(source_marks.Marks, "_bring", lambda *_: None)
+    monkeypatch.setattr(source_marks.Marks, "_explained", lambda *_: (None, None))
+    marks = Marks(open_run(make(runs_dir, 0), runs_dir), code)
+    moved = [
+        Moved(case=case, function=name, a=1, b=2)
+        for case, name in (("own/ta/x", "(others)"), ("own/ta/x", "crc (ta)"), ("own/ta/y", "crc (ta)"))
+    ]
+    rows = [SimpleNamespace(case_b="own/ta/x")]
+    seen: dict[str, Any] = {}
+    marks.with_lines(
+        cast(Any, SimpleNamespace(exceeding=rows, moved=moved, model_copy=lambda update: seen.update(update)))
+    )
+    # What is not over the limit has none, and costs nothing.
+    assert [one.line for one in seen["moved"]] == ["", "code/src/crc.c:14", ""]
 
 
 def test_a_function_begins_where_debug_information_says() -> None:

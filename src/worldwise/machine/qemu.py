@@ -97,6 +97,8 @@ class Qemu:
         with scratch(self.lab.cache) as place:
             room = place / "run"
             copy_in(directory, room, CONSOLES.__contains__)
+            if machine.as_it_is:
+                (room / CONSOLE).touch()
             try:
                 with lent([room]):
                     yield Session(machine, directory, room, progress)
@@ -115,7 +117,7 @@ class Qemu:
             extra = [*extra, "-plugin", plugin.option()]
             binds = [*binds, *plugin.binds()]
         command = self.command(session, None, extra, binds)
-        process = self.start(command, session.directory)
+        process = self.start(command, session.directory, session.room / CONSOLE if session.machine.as_it_is else None)
         try:
             self.watch(process, session)
         finally:
@@ -154,17 +156,23 @@ class Qemu:
         """QEMU's own command line, the same on every host: the part behind the sandbox's arguments."""
         return command[command.index(_QEMU) :]
 
-    def start(self, command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
-        """Start a command of `command`; what QEMU says goes to a file in `directory`."""
+    def start(self, command: Sequence[str], directory: Path, console: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a command of `command`; what QEMU says goes to a file in `directory`.
+
+        QEMU's standard output has what firmware writes to a handle that it opened for its console (SYS_OPEN of `:tt`):
+        with `console` that goes to the end of this file.
+        """
         if self._stopping:
             raise WorldwiseError("stopped")
-        with (directory / EMULATOR_LOG).open("wb") as log:
+        with contextlib.ExitStack() as opened:
+            log = opened.enter_context((directory / EMULATOR_LOG).open("wb"))
+            output = opened.enter_context(console.open("ab")) if console else log
             # A session of its own: the tool handles Ctrl-C and ends QEMU in an orderly way.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                stdout=output,
+                stderr=log,
                 start_new_session=True,
             )
         self._running.add(process)
@@ -240,7 +248,7 @@ def _stand_in(session: Session) -> Path | None:
 def _console(machine: Machine) -> Sequence[str]:
     """QEMU's options for the first UART."""
     if machine.as_it_is:
-        return ("-chardev", f"file,id={SAID},path=/run/{CONSOLE},mux=on", "-serial", f"chardev:{SAID}")
+        return ("-chardev", f"file,id={SAID},path=/run/{CONSOLE},append=on,mux=on", "-serial", f"chardev:{SAID}")
     return ("-serial", f"file:/run/{CONSOLE}")
 
 

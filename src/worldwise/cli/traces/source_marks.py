@@ -62,7 +62,7 @@ class Marks:
         return None
 
     def with_lines(self, comparison: Comparison) -> Comparison:
-        """The comparison with the dearest line of each function that moved what is over the limit, where it is known."""
+        """The comparison with the dearest line of each function that moved what is over the limit, if known."""
         cases = list(dict.fromkeys(row.case_b for row in comparison.exceeding))[:_MOST_CASES]
         found: dict[tuple[str, str], str] = {}
         for case_id in cases:

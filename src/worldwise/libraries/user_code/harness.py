@@ -20,6 +20,7 @@ _ZTEST = b"\0_ztest_benchmark_list_start\0"
 _LISTED = re.compile(r"(.+): benchmark")
 # What means something in regular expressions, of Rust's crate and of POSIX.
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 # What means something in a specification of Catch2's tests.
 _SPECIAL_TO_CATCH2 = re.compile(r'[\\,\[\]"*~]')
 
@@ -125,8 +126,10 @@ def harness_line(program: Path, arguments: Sequence[str]) -> str:
     found = harness_of(program)
     if found is None or any(word.startswith(found.once) for word in arguments):
         return ""
-    # Its filter is the one word that is no option.
-    wanted = next((one for one in arguments if not one.startswith("-")), "*")
+    # Its filter is the one word that is no option; a number is an option's value.
+    words = (one for one in arguments if not one.startswith("-") and not _NUMBER.fullmatch(one))
+    # What criterion takes for a regular expression often has its ends marked.
+    wanted = next(words, "*").removeprefix("^").removesuffix("$")
     command = shlex.join(["worldwise", "run", "--program", str(program), "--benchmark", wanted])
     return f"{program.name} has benchmarks of {found.name}. One iteration of each: {files.quoted(command, 2000)}"
 

@@ -13,6 +13,7 @@ fail() {
 
 cp -r /in/source source
 chmod -R u+rwX source
+root=$(realpath source)
 [[ -d source/$FOLDER ]] || fail "$FOLDER: is no folder"
 cd "source/$FOLDER"
 export CROSS_COMPILE CC=${CROSS_COMPILE}gcc CXX=${CROSS_COMPILE}g++ AR=${CROSS_COMPILE}ar
@@ -21,8 +22,10 @@ export CROSS_COMPILE CC=${CROSS_COMPILE}gcc CXX=${CROSS_COMPILE}g++ AR=${CROSS_C
 bash -euc "$COMMANDS" </dev/null || fail "the build ended with status $?; it has the lab's compilers and no network"
 number=0
 while IFS= read -r file; do
-	[[ -f $file && ! -L $file ]] || fail "the build left no file $file"
+	# A shared library's name is a link to the file with its version.
+	at=$(realpath -e -- "$file" 2>/dev/null) || fail "the build left no file $file"
+	[[ -f $at && $at == "$root"/* ]] || fail "the build left no file $file"
 	rm -rf "/out/$number"
-	cp -- "$file" "/out/$number"
+	cp -- "$at" "/out/$number"
 	number=$((number + 1))
 done <<<"$FILES"

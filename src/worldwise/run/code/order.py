@@ -301,7 +301,8 @@ def _libraries(
         if name not in given and (name not in image.files or files.name_problem(name)):
             raise WorldwiseError(
                 f"{files.quoted(needed_by)} needs the library {files.quoted(name)}, and neither --library nor {has}.",
-                "--package NAME for another of the lab's packages, --library FILE for the file itself",
+                "--package NAME for another of the lab's packages, --library FILE for the file itself; in a "
+                "worldwise.toml `packages` and `libraries`",
             )
         found[place] = given[name] if name in given else image.file(name).read_bytes()
         todo += _needs(found[place], name)

@@ -49,7 +49,11 @@ def look(folder: Path) -> tuple[list[Found], list[str]]:
     """What a folder has, and how else it may be built, each way in a sentence."""
     found = [*_application(folder)]
     named = {one.name for one in found}
-    for path in _elves(folder):
+    elves = list(_elves(folder))
+    if any(_is_cargos(path, "release") for path in elves):
+        # Cargo leaves both; without optimisation nobody measures.
+        elves = [path for path in elves if not _is_cargos(path, "debug")]
+    for path in elves:
         one = _program(folder, path, named)
         if one:
             named.add(one.name)
@@ -121,6 +125,11 @@ def _application(folder: Path) -> Iterator[Found]:
             yield Found(
                 name, [*lines, "# log_level = 0            # without the TA's messages"], "An OP-TEE application."
             )
+
+
+def _is_cargos(path: Path, profile: str) -> bool:
+    """Whether Cargo left a file there, in a folder of a profile."""
+    return (path.parent.name == "deps" and path.parent.parent.name == profile) or path.parent.name == profile
 
 
 def _elves(folder: Path) -> Iterator[Path]:
