@@ -275,6 +275,14 @@ _TOKEN_STEPS = {
 }
 
 
+_OPENSSL_STEPS = {
+    "load": "load the key",
+    "sign": "sign",
+    "handshake": "answer a TLS 1.3 client",
+    "whole": "a process, one signature",
+}
+
+
 def _near(value: float) -> Callable[[str], bool]:
     """A cell that is a count without its half, rounded either way."""
     return one_of({f"{value:,.0f}", f"{math.floor(value + 0.5):,}"})
@@ -368,6 +376,7 @@ class Checker:
             (r"Which build options are fastest:? ?(?P<where>.*)", self._options),
             (r"What SHA-256 costs in the TEE \(MB/s: if each instruction took one cycle\)", self._hashes),
             (r"What a step with OP-TEE's PKCS#11 TA costs an application: (?P<variant>\S+)", self._token),
+            (r"What OpenSSL pays for a P-256 key in OP-TEE's PKCS#11 TA", self._openssl),
             (r"What post-quantum cryptography costs", self._pqc),
             (r"What a call into the secure state costs, compiled at -(?P<level>\w+): medians", self._gateway),
             (r"How the published figures were compiled", self._compiled),
@@ -667,6 +676,21 @@ class Checker:
                     exact(
                         f"A process that signs once with P-256 executes {found['whole']} instructions, once the TA is "
                         f"loaded: C_Sign {found['sign']}{login}."
+                    )
+                ]
+        elif title.startswith("What OpenSSL pays for"):
+            plain = [row for row in scope if "others" not in given(row) and given(row)["storage"] == "ree"]
+            took = {
+                (given(row)["action"], given(row).get("holder", "token")): f"{row['median']:,.0f}"
+                for row in reversed(plain)
+            }
+            answers = [took.get(("handshake", holder)) for holder in ("token", "process")]
+            if all(answers):
+                load = took.get(("load", "token"))
+                first = [
+                    exact(
+                        f"A server's answer takes {answers[0]} instructions with its key in the token, {answers[1]} "
+                        "without" + (f"; a process pays {load} before, to load the key." if load else ".")
                     )
                 ]
         elif title == "What each storage survives":
@@ -1032,6 +1056,21 @@ class Checker:
             cells += [f"{100 * inside[row['case']] / row['median']:.1f}", self.milliseconds(row["median"])]
             lines.append(line(cells, [row], _token_rank(own), [row["median"]]))
         return lines, [row for row in scope if row["place"] == "client"]
+
+    def _openssl(self, _found: re.Match[str], _block: Block) -> Expected:
+        made = {one["case"]: one for one in self.data["token_calls"]}
+        scope = [row for row in self.rows if row["operation"] == "pkcs11-openssl" and row["place"] == "client"]
+        lines = []
+        for row in scope:
+            own = given(row)
+            pairs = int(own.get("others", "0"))
+            among = f", +{pairs} pair" + "s" * (pairs > 1) if pairs else ""
+            away = " (process)" * (own.get("holder") == "process")
+            cells: list[Cell] = [_OPENSSL_STEPS[own["action"]] + among + away, own["storage"], row["variant"]]
+            cells += [count(made[row["case"]][name]) for name in ("calls", "commands")]
+            cells += [_near(row["first"]), _near(row["median"]), self.milliseconds(row["median"])]
+            lines.append(line(cells, [row], 0, [row["median"]]))
+        return lines, scope
 
     def _own(self, _found: re.Match[str], _block: Block) -> Expected:
         scope = [row for row in self.rows if row["target"] == "own"]

@@ -37,7 +37,7 @@ def test_what_is_owed_is_of_an_operation_that_there_is(kind: str, operation: str
 
 def test_models_of_evidence_are_told_apart() -> None:
     models = evidence.evidence_models()
-    assert len({model.tag for model in models}) == len({model.order for model in models}) == len(models) == 13
+    assert len({model.tag for model in models}) == len({model.order for model in models}) == len(models) == 14
     for model in models:
         assert model.order < EvidenceRecord.order, "where it stands is left to chance"
         assert {"measure", "index"} <= model.model_fields.keys()

@@ -77,6 +77,7 @@ class App:
         libraries: libraries that its Linux program can be linked with, besides those of OP-TEE.
         portable: whether its TA and its Linux program can be linked with a portable implementation.
         elsewhere: where wrong calls to its TA are tried, if not by the operation `abuse`.
+        ta_of: the app whose TA it has; empty if it has one of its own.
     """
 
     uuid: str
@@ -85,6 +86,7 @@ class App:
     libraries: tuple[str, ...] = ()
     portable: bool = False
     elsewhere: str = ""
+    ta_of: str = ""
 
 
 # (kind of target, given) -> what is wrong with the parameters together;

@@ -118,7 +118,7 @@ class OpensslEvidence(EvidenceRecord):
     """
 
     tag: ClassVar[str] = "openssl"
-    order: ClassVar[int] = 19
+    order: ClassVar[int] = 23
 
     type: Literal["evidence"]
     measure: Literal["openssl"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, count, spread, whole
 from worldwise.families.pkcs11.readings import TokenCalls, TokenCallsMade
-from worldwise.families.pkcs11.spec import OPENSSL, OPENSSL_ACTIONS, TOKEN
+from worldwise.families.pkcs11.spec import OPENSSL, OPENSSL_ACTIONS, PROCESS, TOKEN
 from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.surprises import clock_text, milliseconds
@@ -66,7 +66,8 @@ def _machine(step: OpensslStep) -> tuple[str, str]:
 
 
 def _what(step: OpensslStep) -> str:
-    return _WORDS[step.action] + (f", +{step.others} pair{'s' * (step.others > 1)}" if step.others else "")
+    among = f", +{step.others} pair{'s' * (step.others > 1)}" if step.others else ""
+    return _WORDS[step.action] + among + (" (process)" if step.holder == PROCESS else "")
 
 
 def openssl_sections(reading: Reading, _full: bool = False) -> list[Section]:
@@ -83,9 +84,10 @@ def _steps_section(steps: Sequence[OpensslStep]) -> Section | None:
         steps,
         [
             name("step", _what),
-            name("key is in", lambda step: step.holder),
             name("storage", lambda step: step.client.given["storage"]),
             name("variant", lambda step: step.client.variant),
+            number("calls of\nPKCS#11", lambda step: whole(step.made.calls)),
+            number("commands\nof the TA", lambda step: whole(step.made.commands)),
             number("client\nfirst", lambda step: count(step.client.first)),
             number("client\nmedian", lambda step: count(step.client.median)),
             number("client\nstdev", lambda step: spread(step.client.stdev)),
@@ -136,7 +138,7 @@ def _legend(steps: Sequence[OpensslStep]) -> Section | None:
             "server's SSL_do_handshake from a ClientHello (X25519) to its Finished, the signature included. a "
             "process, one signature: load, sign, and free all of it.",
             "first: the first step after the TA was started anew, as after a boot. +4 pairs: pairs of P-256 in the "
-            "token besides the one that is used. process: a key that OpenSSL made itself, with no token.",
+            "token besides the one that is used. (process): a key that OpenSSL made itself, with no token.",
             "Calls are counted when all steps are made once more, by a module before libckteec; the TA's commands "
             "must be as many as in the measured step.",
             "Each step ends with a signature that OpenSSL's own code and the host verify with the token's public "
@@ -155,11 +157,10 @@ def openssl_answer(reading: Reading) -> list[Answer]:
         steps,
         [
             name("step", _what),
-            name("key is in", lambda step: step.holder),
             name("storage", lambda step: step.client.given["storage"]),
             name("variant", lambda step: step.client.variant),
             number("calls of\nPKCS#11", lambda step: whole(step.made.calls)),
-            number("commands\nof the TA", lambda step: whole(step.made.commands)),
+            number("commands\nof the TA", lambda step: whole(step.made.commands), 2),
             number("first\ninstr", lambda step: whole(step.client.first)),
             number("median\ninstr", lambda step: whole(step.client.median)),
             number(f"median at\n{clock_text(reading)}, ms", lambda step: milliseconds(step.client.median, reading), 1),

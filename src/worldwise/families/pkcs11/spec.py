@@ -99,5 +99,5 @@ SPEC = Spec(
             app=OPENSSL,
         ),
     ),
-    apps={PKCS11: App(_UUID, elsewhere=_TRIED_BY), OPENSSL: App(_UUID, elsewhere=_TRIED_BY)},
+    apps={PKCS11: App(_UUID, elsewhere=_TRIED_BY), OPENSSL: App(_UUID, elsewhere=_TRIED_BY, ta_of=PKCS11)},
 )
