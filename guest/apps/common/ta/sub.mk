@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 global-incdirs-y += . .. ../../common ../../../bench
-srcs-y += @APP@_ta.c
+srcs-y += THIS_APP_ta.c

@@ -3,9 +3,9 @@
 #ifndef USER_TA_HEADER_DEFINES_H
 #define USER_TA_HEADER_DEFINES_H
 
-#include "@APP@.h"
+#include "THIS_APP.h"
 
-#define TA_UUID @NAME@_TA_UUID
+#define TA_UUID THIS_TA_UUID
 
 /* One instance for all sessions, gone with the last of them: the first session loads the TA, a second one does not. */
 #define TA_FLAGS (TA_FLAG_SINGLE_INSTANCE | TA_FLAG_MULTI_SESSION)

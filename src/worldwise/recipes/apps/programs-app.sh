@@ -57,7 +57,7 @@ numbers=$(sed -n 's/^#define [A-Z0-9]*_TA_UUID {\(.*\)}$/\1/p' "guest/apps/$APP"
 [[ -z $numbers ]] || uuid=$(printf '%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x' $numbers)
 for file in Makefile sub.mk user_ta_header_defines.h; do
 	[[ -e guest/apps/$APP/ta/$file ]] ||
-		sed "s/@APP@/$APP/; s/@NAME@/${APP^^}/; s/@UUID@/${uuid:-}/" "guest/apps/common/ta/$file" >"guest/apps/$APP/ta/$file"
+		sed "s/THIS_APP/$APP/; s/THIS_TA/${APP^^}_TA/; s/THIS_UUID/${uuid:-}/" "guest/apps/common/ta/$file" >"guest/apps/$APP/ta/$file"
 done
 linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
 	O=/build/ta "${ta_settings[@]}"
