@@ -590,6 +590,8 @@ _EVIL_PROJECTS = {
     "reads": ("cat {secret}", "the build ended with status 1"),
     "calls": ("exec 3<>/dev/tcp/127.0.0.1/{port}", "the build ended with status"),
     "links": ("ln -sf {secret} bench", "the build left no file bench"),
+    "links out": ("ln -sf /etc/passwd bench", "the build left no file bench"),
+    "links within": ("mkdir of; echo x >of/it; ln -s of/it bench", "bench cannot be read"),
     "leaves": ("ln -sf {secret} /out/0; mkdir bench", "the build left no file bench"),
     "nothing": ("true", "the build left no file bench"),
     "writes": ("echo x >>/in/source/worldwise.toml", "the build ended with status"),
