@@ -381,6 +381,7 @@ def test_schema_names_every_type() -> None:
         "evidence",
         "memory",
         "clocks",
+        "calls",
         "conditions",
         "fault",
         "check",
