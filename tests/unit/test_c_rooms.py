@@ -18,6 +18,7 @@ _MORE = {
     "apps/crypto": {"ops", "ops/portable", "portable"},
     "apps/pqc": {"ops", "ops/portable", "ops/pqc", "portable", "pqc"},
     "apps/keycache": {"apps/echo", "apps/faults"},
+    "apps/pkcs11-openssl": {"apps/pkcs11"},
     "apps/sha256": {"ops"},
     "apps/storage": {"apps/faults"},
 }

@@ -29,7 +29,7 @@ from worldwise.lab.sandbox.network import Bind
 
 @listing_roots
 @root_argument
-@click.option("--all", "everything", is_flag=True, help="Also download now what is otherwise downloaded on first use.")
+@click.option("--all", "everything", is_flag=True, help="Also download what is else left for its first use.")
 @click.option(
     "--from",
     "kinds",
@@ -43,7 +43,7 @@ from worldwise.lab.sandbox.network import Bind
 def build(context: click.Context, name: str, everything: bool, kinds: tuple[str, ...]) -> None:
     """Download the packages of the lab, or of the root NAME, and make it if it is missing.
 
-    What the measured machines and their firmware are made of is downloaded when it is first used.
+    What measured machines are made of is downloaded at its first use.
 
     \b
       worldwise lab build

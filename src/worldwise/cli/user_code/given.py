@@ -15,16 +15,14 @@ GIVEN = (
         "packages",
         multiple=True,
         metavar="NAME",
-        help="Give it the shared libraries of a package of the lab, such as nettle-dev.",
+        help="Give it the libraries of a lab package, such as nettle-dev.",
     ),
     click.option(
         "--library", "libraries", multiple=True, metavar="FILE", type=_PATH, help="Give it this shared library."
     ),
     click.option("--file", "files", multiple=True, metavar="FILE", type=_PATH, help="Put this file into its folder."),
 )
-NET = click.option(
-    "--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface; without, it has no network."
-)
+NET = click.option("--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface.")
 
 
 def given_to_it(command: Callable[..., Any]) -> Callable[..., Any]:
