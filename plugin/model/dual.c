@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "wait.h"
+
 struct issue {
 	const struct operation *operation;
 	const struct dual_class *class;
@@ -18,19 +20,6 @@ struct issue {
 	const struct access *accesses;
 	size_t count;
 };
-
-struct wait {
-	uint64_t until;
-	enum cause cause;
-};
-
-static void wait_for(struct wait *wait, uint64_t until, enum cause cause)
-{
-	if (until > wait->until) {
-		wait->until = until;
-		wait->cause = cause;
-	}
-}
 
 void dual_forget(struct dual *dual)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A core's table: lines `number NAME VALUE`, `class NAME KEY VALUE ..`, `memory NAME VALUE`. */
+/* What the lines of a core's table say: see mcu_lines.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dual.h"
-
-#define SPACE " \t\r\n"
-#define MOST 100000
+#include "mcu_lines.h"
 
 struct name {
 	const char *text;
@@ -44,18 +42,6 @@ static const struct name bytes[] = {
 static const char *const needs[ROLES] = { "need_value", "need_shifted", "need_accumulate", "need_address",
 					  "need_data" };
 
-static bool read_value(const char *text, uint32_t *value)
-{
-	char *rest;
-	unsigned long number;
-
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	number = strtoul(text, &rest, 10);
-	*value = (uint32_t)number;
-	return !*rest && number <= MOST;
-}
-
 static const struct name *find(const struct name *names, size_t count, const char *text)
 {
 	for (size_t i = 0; text && i < count; i++)
@@ -64,11 +50,12 @@ static const struct name *find(const struct name *names, size_t count, const cha
 	return NULL;
 }
 
-static bool read_number(struct dual *dual, const char *key, const char *text)
+static bool read_number(void *core, const char *key, const char *text)
 {
+	struct dual *dual = core;
 	const struct name *name = find(numbers, sizeof(numbers) / sizeof(numbers[0]), key);
 
-	return name && read_value(text, (uint32_t *)(void *)((char *)&dual->numbers + name->offset));
+	return name && line_value(text, (uint32_t *)(void *)((char *)&dual->numbers + name->offset));
 }
 
 static bool read_pair(struct dual_class *class, const char *key, const char *text)
@@ -76,7 +63,7 @@ static bool read_pair(struct dual_class *class, const char *key, const char *tex
 	const struct name *name = find(bytes, sizeof(bytes) / sizeof(bytes[0]), key);
 	uint32_t value;
 
-	if (!read_value(text, &value) || value > UINT16_MAX)
+	if (!line_value(text, &value) || value > UINT16_MAX)
 		return false;
 	if (!strcmp(key, "units")) {
 		class->units = (uint16_t)value;
@@ -102,16 +89,18 @@ static bool read_pair(struct dual_class *class, const char *key, const char *tex
 	return true;
 }
 
-static bool read_class(struct dual *dual, const char *name)
+static bool read_class(void *core, const char *name)
 {
+	struct dual *dual = core;
 	unsigned int found = name ? class_of_name(name) : CLASS_COUNT;
 	struct dual_class class = { .known = true, .latency = 1 };
-	char *key;
+	const char *key;
+	const char *value;
 
 	if (found == CLASS_COUNT)
 		return false;
-	while ((key = strtok(NULL, SPACE)))
-		if (!read_pair(&class, key, strtok(NULL, SPACE)))
+	while (line_pair(&key, &value))
+		if (!read_pair(&class, key, value))
 			return false;
 	dual->classes[found] = class;
 	return true;
@@ -119,25 +108,9 @@ static bool read_class(struct dual *dual, const char *name)
 
 bool dual_read_line(struct dual *dual, const char *line)
 {
-	char copy[256];
-	char *word;
-	char *name;
+	static const struct line_reader reader = { read_number, read_class };
 
-	if (strlen(line) >= sizeof(copy))
-		return false;
-	strcpy(copy, line);
-	word = strtok(copy, SPACE);
-	name = word ? strtok(NULL, SPACE) : NULL;
-	if (!name)
-		return false;
-	if (!strcmp(word, "number"))
-		return read_number(dual, name, strtok(NULL, SPACE));
-	if (!strcmp(word, "memory")) {
-		uint32_t value;
-
-		return read_value(strtok(NULL, SPACE), &value) && flash_set(&dual->flash, name, value);
-	}
-	return !strcmp(word, "class") && read_class(dual, name);
+	return line_read(line, dual, &dual->flash, &reader);
 }
 
 struct dual *dual_new(void)
@@ -151,23 +124,17 @@ struct dual *dual_new(void)
 	return dual;
 }
 
-static bool refuse(const char *what)
-{
-	fprintf(stderr, "model: the table of a microcontroller %s\n", what);
-	return false;
-}
-
 bool dual_complete(const struct dual *dual)
 {
 	const struct dual_numbers *numbers = &dual->numbers;
 
 	if (!numbers->width || numbers->width > 2)
-		return refuse("has no width of 1 or 2");
+		return line_refuse("has no width of 1 or 2");
 	if (numbers->returns > MOST_RETURNS)
-		return refuse("has a larger predictor than the model");
+		return line_refuse("has a larger predictor than the model");
 	if (numbers->fetch_bytes && (!numbers->fetch_queue || numbers->fetch_queue > DUAL_QUEUE))
-		return refuse("fetches code into no queue, or into a larger one than the model has");
+		return line_refuse("fetches code into no queue, or into a larger one than the model has");
 	if (dual->flash.wait && (!dual->flash.line || !(dual->flash.cache || dual->flash.buffers)))
-		return refuse("has a memory that waits, but no lines");
+		return line_refuse("has a memory that waits, but no lines");
 	return true;
 }

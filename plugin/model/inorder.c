@@ -4,19 +4,7 @@
  * needs them and its port is free; so many in a cycle as the core is wide.
  */
 #include "core.h"
-
-struct wait {
-	uint64_t until;
-	enum cause cause;
-};
-
-static void wait_for(struct wait *wait, uint64_t until, enum cause cause)
-{
-	if (until > wait->until) {
-		wait->until = until;
-		wait->cause = cause;
-	}
-}
+#include "wait.h"
 
 static void operands(const struct core *core, const struct operation *operation, const struct timing *timing,
 		     struct wait *wait)

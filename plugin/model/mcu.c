@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A core in order. An instruction begins when the one before lets it, its operands are there and the instruction
- * itself has come; it takes its class's cycles. All the rest are rules between neighbours. docs/predict.md says where
- * each comes from.
+ * A core in order, one instruction at a time. An instruction begins when the one before lets it, its operands are there and the instruction
+ * itself has come; it takes its class's cycles. All the rest are rules between neighbours. docs/how/models-mcu.md
+ * says where each comes from.
  */
 #include "mcu.h"
 
@@ -64,13 +64,9 @@ struct mcu_code *mcu_decode(uint64_t pc, const uint8_t *bytes, uint32_t instruct
 void mcu_forget(struct mcu *mcu)
 {
 	mcu->now = 0;
-	mcu->begun = 0;
-	mcu->return_count = 0;
 	mcu->before = (struct mcu_before){ .class = T32_ALU, .jumped = true };
-	memset(mcu->units, 0, sizeof(mcu->units));
 	memset(mcu->ready, 0, sizeof(mcu->ready));
 	memset(mcu->why, 0, sizeof(mcu->why));
-	memset(mcu->counters, 0, sizeof(mcu->counters));
 	flash_forget(&mcu->flash);
 }
 
@@ -80,8 +76,6 @@ static void pass(struct mcu *mcu, const struct step *step, enum cause cause, uin
 	step->spent->cycles[cause] += cycles;
 	if (!step->class->known || step->class->outside)
 		step->spent->outside += cycles;
-	if (cycles)
-		mcu->begun = 0;
 }
 
 static bool is_memory(enum t32_class class)
@@ -137,19 +131,6 @@ static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, e
 		}
 	}
 	return ready;
-}
-
-/* Whether it begins in the same cycle as the instruction before. */
-static bool begins_with_before(struct mcu *mcu, const struct step *step, uint64_t ready)
-{
-	uint32_t unit = step->class->unit;
-
-	if (!mcu->begun || mcu->begun >= mcu->numbers[MCU_WIDTH] || ready >= mcu->now || step->class->cycles > 1 ||
-	    step->class->per_register || mcu->units[unit] >= mcu->numbers[MCU_UNIT_0 + unit])
-		return false;
-	mcu->begun++;
-	mcu->units[unit]++;
-	return true;
 }
 
 /* Whether a load goes on behind the load before without a gap. */
@@ -260,36 +241,6 @@ static void write_results(struct mcu *mcu, const struct step *step, uint64_t beg
 		}
 }
 
-static bool is_return(const struct t32_op *op)
-{
-	return (op->class == T32_JUMP && op->operands == 1u << 14 && !op->written) || op->class == T32_LOADS;
-}
-
-/* Whether a predictor knew where the branch goes. */
-static bool was_foretold(struct mcu *mcu, const struct step *step, uint64_t behind)
-{
-	const struct t32_op *op = step->op;
-	uint8_t *counter;
-	bool right;
-
-	if (mcu->numbers[MCU_RETURNS] && (op->class == T32_CALL || (op->class == T32_JUMP && op->written >> 14 & 1)))
-		mcu->returns[mcu->return_count++ % mcu->numbers[MCU_RETURNS]] = behind;
-	if (is_return(op)) {
-		if (!mcu->return_count)
-			return false;
-		return mcu->returns[--mcu->return_count % mcu->numbers[MCU_RETURNS]] == step->target;
-	}
-	if (!op->conditional)
-		return op->class != T32_TABLE && op->class != T32_LOAD;
-	counter = &mcu->counters[step->address >> 1 & ((1u << mcu->numbers[MCU_PREDICTOR_BITS]) - 1)];
-	right = (*counter >= 2) == step->taken;
-	if (step->taken)
-		*counter = (uint8_t)(*counter < 3 ? *counter + 1 : 3);
-	else
-		*counter = (uint8_t)(*counter ? *counter - 1 : 0);
-	return right;
-}
-
 static enum mcu_number refill_of(const struct t32_op *op)
 {
 	if (op->class == T32_CALL)
@@ -301,23 +252,9 @@ static enum mcu_number refill_of(const struct t32_op *op)
 
 static void go_on(struct mcu *mcu, const struct step *step)
 {
-	uint64_t behind = step->address + step->op->bytes;
-
 	/* An exception comes between any two instructions; it is no branch. */
-	if (!step->op->writes_pc) {
-		mcu->begun = step->taken ? 0 : mcu->begun;
-		return;
-	}
-	if (mcu->numbers[MCU_PREDICTOR_BITS]) {
-		if (!was_foretold(mcu, step, behind))
-			pass(mcu, step, CAUSE_MISPREDICT, mcu->numbers[MCU_MISPREDICT]);
-		else if (step->taken)
-			pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
-	} else if (step->taken) {
+	if (step->op->writes_pc && step->taken)
 		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
-	}
-	if (step->taken)
-		mcu->begun = 0;
 }
 
 static void remember(struct mcu *mcu, const struct step *step)
@@ -344,23 +281,15 @@ static void take(struct mcu *mcu, const struct step *step)
 
 	pass(mcu, step, CAUSE_FETCH, flash_fetch(&mcu->flash, step->address, step->op->bytes, mcu->now));
 	align(mcu, step);
-	if (begins_with_before(mcu, step, ready)) {
-		begun = mcu->now - 1;
-	} else {
-		if (ready > mcu->now)
-			pass(mcu, step, why, ready - mcu->now);
-		begun = mcu->now;
-		memset(mcu->units, 0, sizeof(mcu->units));
-		mcu->units[step->class->unit] = 1;
-		if (is_memory(step->op->class)) {
-			execute_memory(mcu, step);
-		} else if (!is_folded(mcu, step)) {
-			pass(mcu, step, CAUSE_ISSUE, 1);
-			if (step->class->cycles > 1)
-				pass(mcu, step, cause_of(step->op->class), step->class->cycles - 1);
-		}
-		if (mcu->now == begun + 1)
-			mcu->begun = 1;
+	if (ready > mcu->now)
+		pass(mcu, step, why, ready - mcu->now);
+	begun = mcu->now;
+	if (is_memory(step->op->class)) {
+		execute_memory(mcu, step);
+	} else if (!is_folded(mcu, step)) {
+		pass(mcu, step, CAUSE_ISSUE, 1);
+		if (step->class->cycles > 1)
+			pass(mcu, step, cause_of(step->op->class), step->class->cycles - 1);
 	}
 	if (mcu->waits)
 		write_results(mcu, step, begun);

@@ -7,9 +7,7 @@
 #include "mcu.h"
 #include "t32.h"
 
-#define MCU_UNITS 4
 #define MCU_REGISTERS (16 + 32 + 1) /* the core's, single floating-point ones, the flags */
-#define MCU_PREDICTOR 4096
 
 /* What instructions of one class cost. */
 struct mcu_class {
@@ -19,12 +17,11 @@ struct mcu_class {
 	uint32_t per_register; /* more for each register that goes to or comes from memory */
 	uint32_t together;     /* or for so many of them, if not 0 */
 	uint32_t latency;      /* until another instruction may use the result; at least `cycles` */
-	uint32_t unit;         /* which of them it takes for a cycle */
 };
 
 /* Numbers of a core. What a core does not have is 0. */
 enum mcu_number {
-	MCU_WIDTH,            /* instructions that may begin in a cycle */
+	MCU_WIDTH,            /* instructions that may begin in a cycle: 1, and more are of dual.c */
 	MCU_LOAD_PIPELINED,   /* cycles that a load saves behind a load */
 	MCU_STORE_PIPELINED,  /* that a store with an index saves behind a load */
 	MCU_STORE_INDEXED,    /* more for a store to the sum of two registers */
@@ -42,15 +39,8 @@ enum mcu_number {
 	MCU_REFILL_CALL,      /* for a call */
 	MCU_REFILL_REGISTER,  /* for one to an address in a register */
 	MCU_REFILL_LOAD,      /* for one to an address from memory */
-	MCU_PREDICTOR_BITS,   /* 2^n counters of two bits foretell branches; 0 for no predictor */
-	MCU_MISPREDICT,       /* more for a branch that was foretold wrongly */
-	MCU_RETURNS,          /* returns that are foretold */
-	MCU_UNIT_0,           /* how many of each unit there are */
-	MCU_UNIT_LAST = MCU_UNIT_0 + MCU_UNITS - 1,
 	MCU_NUMBERS
 };
-
-#define MCU_MAX_RETURNS 16
 
 /* The instruction before. */
 struct mcu_before {
@@ -71,15 +61,10 @@ struct mcu {
 	struct flash flash;
 	bool waits; /* whether a result can be later than the next instruction */
 
-	uint64_t now;   /* cycles since the model forgot; the next instruction begins here, or in the cycle before */
-	uint32_t begun; /* instructions that began in the cycle before `now` and let another begin with them */
-	uint32_t units[MCU_UNITS]; /* which units these took */
+	uint64_t now; /* cycles since the model forgot; the next instruction begins here */
 	uint64_t ready[MCU_REGISTERS];
 	uint8_t why[MCU_REGISTERS]; /* what a wait for the register goes on */
 	struct mcu_before before;
-	uint8_t counters[MCU_PREDICTOR];
-	uint64_t returns[MCU_MAX_RETURNS];
-	uint32_t return_count;
 };
 
 #endif /* WORLDWISE_MODEL_MCU_CORE_H */

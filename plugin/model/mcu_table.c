@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A core's table: lines `number NAME VALUE`, `class NAME KEY VALUE ..`, `memory NAME VALUE`. */
+/* What the lines of a core's table say: see mcu_lines.h. */
 #include "mcu_core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACE " \t\r\n"
-#define MOST 100000
+#include "mcu_lines.h"
 
 static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_WIDTH] = "width",
@@ -28,44 +27,15 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_REFILL_CALL] = "refill_call",
 	[MCU_REFILL_REGISTER] = "refill_register",
 	[MCU_REFILL_LOAD] = "refill_load",
-	[MCU_PREDICTOR_BITS] = "predictor_bits",
-	[MCU_MISPREDICT] = "mispredict",
-	[MCU_RETURNS] = "returns",
-	[MCU_UNIT_0] = "alus",
-	[MCU_UNIT_0 + 1] = "multipliers",
-	[MCU_UNIT_0 + 2] = "memories",
-	[MCU_UNIT_0 + 3] = "others",
 };
 
-static const char *const unit_names[MCU_UNITS] = { "alu", "multiplier", "memory", "other" };
-
-static bool read_value(const char *text, uint32_t *value)
+static bool read_number(void *core, const char *name, const char *value)
 {
-	char *rest;
-	unsigned long number;
+	struct mcu *mcu = core;
 
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	number = strtoul(text, &rest, 10);
-	*value = (uint32_t)number;
-	return !*rest && number <= MOST;
-}
-
-static bool read_number(struct mcu *mcu, const char *name, const char *value)
-{
 	for (size_t i = 0; name && i < MCU_NUMBERS; i++)
 		if (!strcmp(number_names[i], name))
-			return read_value(value, &mcu->numbers[i]);
-	return false;
-}
-
-static bool read_unit(struct mcu_class *class, const char *name)
-{
-	for (uint32_t i = 0; name && i < MCU_UNITS; i++)
-		if (!strcmp(unit_names[i], name)) {
-			class->unit = i;
-			return true;
-		}
+			return line_value(value, &mcu->numbers[i]);
 	return false;
 }
 
@@ -74,25 +44,25 @@ static bool read_pair(struct mcu_class *class, const char *key, const char *valu
 	uint32_t outside = 0;
 
 	if (!strcmp(key, "cycles"))
-		return read_value(value, &class->cycles);
+		return line_value(value, &class->cycles);
 	if (!strcmp(key, "per_register"))
-		return read_value(value, &class->per_register);
+		return line_value(value, &class->per_register);
 	if (!strcmp(key, "together"))
-		return read_value(value, &class->together);
+		return line_value(value, &class->together);
 	if (!strcmp(key, "latency"))
-		return read_value(value, &class->latency);
-	if (!strcmp(key, "unit"))
-		return read_unit(class, value);
-	if (strcmp(key, "outside") != 0 || !read_value(value, &outside))
+		return line_value(value, &class->latency);
+	if (strcmp(key, "outside") != 0 || !line_value(value, &outside))
 		return false;
 	class->outside = outside;
 	return true;
 }
 
-static bool read_class(struct mcu *mcu, const char *name)
+static bool read_class(void *core, const char *name)
 {
+	struct mcu *mcu = core;
 	struct mcu_class *class = NULL;
-	char *key;
+	const char *key;
+	const char *value;
 
 	for (int i = 0; name && i < T32_CLASSES; i++)
 		if (!strcmp(t32_class_name((enum t32_class)i), name))
@@ -100,33 +70,17 @@ static bool read_class(struct mcu *mcu, const char *name)
 	if (!class)
 		return false;
 	class->known = true;
-	while ((key = strtok(NULL, SPACE)))
-		if (!read_pair(class, key, strtok(NULL, SPACE)))
+	while (line_pair(&key, &value))
+		if (!read_pair(class, key, value))
 			return false;
 	return true;
 }
 
 bool mcu_read_line(struct mcu *mcu, const char *line)
 {
-	char copy[256];
-	char *word;
-	char *name;
+	static const struct line_reader reader = { read_number, read_class };
 
-	if (strlen(line) >= sizeof(copy))
-		return false;
-	strcpy(copy, line);
-	word = strtok(copy, SPACE);
-	name = word ? strtok(NULL, SPACE) : NULL;
-	if (!name)
-		return false;
-	if (!strcmp(word, "number"))
-		return read_number(mcu, name, strtok(NULL, SPACE));
-	if (!strcmp(word, "memory")) {
-		uint32_t value;
-
-		return read_value(strtok(NULL, SPACE), &value) && flash_set(&mcu->flash, name, value);
-	}
-	return !strcmp(word, "class") && read_class(mcu, name);
+	return line_read(line, mcu, &mcu->flash, &reader);
 }
 
 struct mcu *mcu_new(void)
@@ -141,27 +95,18 @@ struct mcu *mcu_new(void)
 	return mcu;
 }
 
-static bool refuse(const char *what)
-{
-	fprintf(stderr, "model: the table of a microcontroller %s\n", what);
-	return false;
-}
-
 bool mcu_complete(struct mcu *mcu)
 {
 	const struct flash *flash = &mcu->flash;
 
-	if (!mcu->numbers[MCU_WIDTH] || mcu->numbers[MCU_WIDTH] > 2)
-		return refuse("has no width of 1 or 2");
-	if (mcu->numbers[MCU_RETURNS] > MCU_MAX_RETURNS || 1u << mcu->numbers[MCU_PREDICTOR_BITS] > MCU_PREDICTOR)
-		return refuse("has a larger predictor than the model");
+	if (mcu->numbers[MCU_WIDTH] != 1)
+		return line_refuse("has no width of 1");
 	for (int i = 0; i < T32_CLASSES; i++)
 		if (mcu->classes[i].known && !mcu->classes[i].cycles && !mcu->classes[i].per_register)
-			return refuse("has a class without cycles");
+			return line_refuse("has a class without cycles");
 	for (int i = 0; i < T32_CLASSES; i++)
 		mcu->waits |= mcu->classes[i].latency > 0;
-	mcu->waits |= mcu->numbers[MCU_WIDTH] > 1;
 	if (flash->wait && (!flash->line || !(flash->cache || flash->buffers)))
-		return refuse("has a memory that waits, but no lines");
+		return line_refuse("has a memory that waits, but no lines");
 	return true;
 }
