@@ -358,6 +358,17 @@ stack_top = 0x20004000; }
 """
 
 UUID = "5b9e0e40-2636-11e1-ad9e-0002a5d5c51b"
+# The entry points of a TA that has nothing to do but its commands.
+TA_ENTRIES = """\
+TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
+void TA_DestroyEntryPoint(void) { }
+TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
+{
+	(void)types; (void)params; (void)session;
+	return TEE_SUCCESS;
+}
+void TA_CloseSessionEntryPoint(void *session) { (void)session; }
+"""
 APPLICATION = {
     "host/Makefile": """
 CC ?= $(CROSS_COMPILE)gcc
@@ -407,15 +418,9 @@ int main(void)
 #include "worldwise.h"
 #define ROOM 2500
 #define PIECE 5000
-TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
-void TA_DestroyEntryPoint(void) { }
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
-{
-	(void)types; (void)params; (void)session;
-	return TEE_SUCCESS;
-}
-void TA_CloseSessionEntryPoint(void *session) { (void)session; }
-__attribute__((noinline)) static TEE_Result take(uint32_t fill)
+"""
+    + TA_ENTRIES
+    + """__attribute__((noinline)) static TEE_Result take(uint32_t fill)
 {
 	volatile char room[ROOM];
 	void *piece = TEE_Malloc(PIECE, 0);

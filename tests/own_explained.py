@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import OwnExplainer
+from worldwise.explain.own_code import FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.machine.emulator import Emulator
@@ -13,8 +13,8 @@ from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.prepare import Ready
-from worldwise.run.code.region_counts import Counter, write_records
-from worldwise.targets.own_code import machine_of
+from worldwise.run.code.region_counts import Counter, space_of, write_records
+from worldwise.targets.own_code import firmware_machine, machine_of
 
 
 def explained(ready: Ready, region: str, images: ImageStore, emulator: Emulator, folder: Path) -> OwnExplainer:
@@ -26,3 +26,15 @@ def explained(ready: Ready, region: str, images: ImageStore, emulator: Emulator,
     space = Counter(emulator, images).space(machine, manifest.mapped)
     records = check_records(read_records(folder / RECORDS), case)
     return OwnExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+
+
+def explained_firmware(
+    ready: Ready, region: str, images: ImageStore, emulator: Emulator, folder: Path, board: str = "mps2-an386"
+) -> FirmwareExplainer:
+    """The same of firmware that was counted on a machine of QEMU."""
+    case = next(one for one in ready.cases if one.operation == region)
+    write_records(case, ready.code, ready.counted, folder / RECORDS)
+    machine = firmware_machine(ready.code.folder, ready.code.name, board)
+    space = space_of(ready.code, Counter(emulator, images), machine)
+    records = check_records(read_records(folder / RECORDS), case)
+    return FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)

@@ -14,7 +14,7 @@ import pytest
 
 import own_codes
 from machines import note
-from own_explained import explained
+from own_explained import explained, explained_firmware
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.plugin_runs import Session
@@ -690,12 +690,7 @@ def test_what_an_interrupt_takes_is_told_apart(
     flashed: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
 ) -> None:
     """A row of its own, in the call in which it came."""
-    case = next(one for one in flashed.cases if one.operation == "crypto_sign")
-    write_records(case, flashed.code, flashed.counted, tmp_path / RECORDS)
-    machine = firmware_machine(flashed.code.folder, "app", "mps2-an386")
-    space = space_of(flashed.code, Counter(emulator, images), machine)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = FirmwareExplainer(case, records, flashed.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained_firmware(flashed, "crypto_sign", images, emulator, tmp_path)
     explainer.check()
     explanation = explainer.explain(explainer.sample("call", "region", 1))
     assert {name for name, _ in explanation.functions} == {"crypto_sign", "mix", "tick"}
@@ -710,12 +705,7 @@ def test_what_another_task_executes_is_told_apart(
     """The region's own instructions are those of the call that nothing came into; the sum is the count."""
     elf = own_codes.firmware(lab, tmp_path / "made", "tasks.elf", source=own_codes.TASKS)
     ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job", "mix")), images, Emulator(lab, note), note)
-    case = next(one for one in ready.cases if one.operation == "job")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")
-    space = space_of(ready.code, Counter(emulator, images), machine)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained_firmware(ready, "job", images, emulator, tmp_path)
     explainer.check()
     alone, *others = counts(ready, "job")
     assert len(others) > 2
@@ -735,12 +725,7 @@ def test_two_tasks_are_in_a_region_at_the_same_time(
     ready = prepare_firmware(WantedFirmware(elf, "mps2-an386", ("job",)), images, Emulator(lab, note), note)
     assert ready.counted.trace.shared
     assert any("another task was in it too" in one for one in ready.code.manifest.notes)
-    case = next(one for one in ready.cases if one.operation == "job")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    machine = firmware_machine(ready.code.folder, ready.code.name, "mps2-an386")
-    space = space_of(ready.code, Counter(emulator, images), machine)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained_firmware(ready, "job", images, emulator, tmp_path)
     explainer.check()
     alone, *others = counts(ready, "job")
     # Of two tasks with as much to do about as many calls, and one that had not ended.
@@ -767,11 +752,7 @@ def test_qemus_log_is_the_witness_of_tasks_too(
     emulator.run(replace(machine, arguments=(*machine.arguments, *logged)), (), tmp_path, left=("exec.log",))
     steps = list(logged_steps(tmp_path / "exec.log"))
     assert len(steps) == ready.counted.lives[0].end
-    case = next(one for one in ready.cases if one.operation == "job")
-    write_records(case, ready.code, ready.counted, tmp_path / RECORDS)
-    space = space_of(ready.code, Counter(emulator, images), machine)
-    records = check_records(read_records(tmp_path / RECORDS), case)
-    explainer = FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+    explainer = explained_firmware(ready, "job", images, emulator, tmp_path)
     entry = ready.code.manifest.regions["job"].address
     seen = list(by_task(steps, entry))
     assert [sum(one.values()) for one in seen] == counts(ready, "job")

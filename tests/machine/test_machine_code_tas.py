@@ -19,20 +19,15 @@ from worldwise.run.code.region_counts import calls_of
 OTHER = "5b9e0e41-2636-11e1-ad9e-0002a5d5c51b"
 OTHER_HEADER = own_codes.APPLICATION["ta/own.h"].replace("0x5b9e0e40", "0x5b9e0e41")
 # It asks the other TA for its commands 2 and 5, and OP-TEE's own TA `system` for a random number's seed.
-CALLS = """
+CALLS = (
+    """
 #include <tee_internal_api.h>
 #define OTHER { 0x5b9e0e41, 0x2636, 0x11e1, { 0xad, 0x9e, 0x00, 0x02, 0xa5, 0xd5, 0xc5, 0x1b } }
 #define SYSTEM { 0x3a2f8978, 0x5dc0, 0x11e8, { 0x9c, 0x2d, 0xfa, 0x7a, 0xe0, 0x1b, 0xbe, 0xbc } }
 static char seed[16];
-TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
-void TA_DestroyEntryPoint(void) { }
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
-{
-	(void)types; (void)params; (void)session;
-	return TEE_SUCCESS;
-}
-void TA_CloseSessionEntryPoint(void *session) { (void)session; }
-TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
+"""
+    + own_codes.TA_ENTRIES
+    + """TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t types, TEE_Param params[4])
 {
 	static const TEE_UUID other = OTHER, system = SYSTEM;
 	const uint32_t value = TEE_PARAM_TYPES(TEE_PARAM_TYPE_VALUE_INOUT, 0, 0, 0);
@@ -60,17 +55,13 @@ TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t 
 	return found;
 }
 """
-ANSWERS = """
+)
+ANSWERS = (
+    """
 #include <tee_internal_api.h>
-TEE_Result TA_CreateEntryPoint(void) { return TEE_SUCCESS; }
-void TA_DestroyEntryPoint(void) { }
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[4], void **session)
-{
-	(void)types; (void)params; (void)session;
-	return TEE_SUCCESS;
-}
-void TA_CloseSessionEntryPoint(void *session) { (void)session; }
-__attribute__((noinline)) static uint32_t answer(uint32_t turns)
+"""
+    + own_codes.TA_ENTRIES
+    + """__attribute__((noinline)) static uint32_t answer(uint32_t turns)
 {
 	volatile char room[1800];
 	uint32_t left = turns * 1000;
@@ -85,6 +76,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *session, uint32_t command, uint32_t 
 	return TEE_SUCCESS;
 }
 """
+)
 
 
 def test_a_ta_that_calls_others(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
