@@ -154,6 +154,7 @@ class Kept:
         self.passed: dict[str, set[str]] = {}
         self.failed: set[str] = set()
         self.used: set[str] = set()
+        self.problem = ""
 
     def _file(self, nodeid: str) -> Path | None:
         digest = self.known.get(nodeid.partition("::")[0])
@@ -250,8 +251,12 @@ class _Listener:
 
     def pytest_sessionfinish(self) -> None:
         """Files that changed meanwhile may have been seen before or after."""
-        if digests(paths.REPOSITORY, _files_of(paths.REPOSITORY)) == self._kept.known:
-            self._kept.write()
+        # A full disk must not hide what the tests said.
+        try:
+            if digests(paths.REPOSITORY, _files_of(paths.REPOSITORY)) == self._kept.known:
+                self._kept.write()
+        except OSError as error:
+            self._kept.problem = str(error)
 
 
 @pytest.hookimpl(trylast=True)
@@ -264,6 +269,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say how many were not run."""
     kept = config.stash.get(_KEPT, None)
+    if kept and kept.problem:
+        terminalreporter.write_line(f"no answer of these tests is kept: {kept.problem}")
     if kept and kept.used:
         terminalreporter.write_line(
             f"kept: {len(kept.used):,} of those that passed were not run: they had passed on this host, and no file "

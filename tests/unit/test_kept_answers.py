@@ -108,8 +108,9 @@ def test_only_what_passed_is_kept(tmp_path: Path, stages: dict[str, str], is_kep
     assert not Kept(tmp_path / "answers", {"tests/machine/test_a.py": "2"}).has("tests/machine/test_a.py::t")
 
 
-def test_a_kept_answer_passes_and_is_told(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this fails, kept tests vanish from the sum, or fixtures of the tests around them are not ended."""
+@pytest.fixture
+def small(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A repository of its own with two slow tests that pass and one that does not, and a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(pytester.path / "cache"))
     monkeypatch.setattr("worldwise.base.paths.REPOSITORY", pytester.path)
     folder = pytester.path / "tests" / "machine"
@@ -120,16 +121,30 @@ def test_a_kept_answer_passes_and_is_told(pytester: pytest.Pytester, monkeypatch
     pytester.makeini("[pytest]\ntestpaths = tests\n")
     (pytester.path / ".gitignore").write_text("__pycache__/\ncache/\n")
     pytester.run("git", "init", "-q", ".")
-    words = ("-p", "kept_answers", "-p", "no:cacheprovider", "-s", "-n0")
     # conftest's own options are not there.
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p spread")
-    first = pytester.runpytest_inprocess(*words)
-    first.assert_outcomes(passed=2, failed=1)
-    second = pytester.runpytest_inprocess(*words)
+    return pytester
+
+
+WORDS = ("-p", "kept_answers", "-p", "no:cacheprovider", "-s", "-n0")
+
+
+def test_a_kept_answer_passes_and_is_told(small: pytest.Pytester) -> None:
+    """If this fails, kept tests vanish from the sum, or fixtures of the tests around them are not ended."""
+    small.runpytest_inprocess(*WORDS).assert_outcomes(passed=2, failed=1)
+    second = small.runpytest_inprocess(*WORDS)
     second.assert_outcomes(passed=2, failed=1)
     assert "ran" not in second.stdout.str()
     second.stdout.fnmatch_lines("kept: 2 of those that passed were not run*")
-    third = pytester.runpytest_inprocess(*words, "--anew")
-    assert "ran" in third.stdout.str()
-    fourth = pytester.runpytest_inprocess(*words, "tests/machine/test_b.py")
-    assert "ran" in fourth.stdout.str()
+    assert "ran" in small.runpytest_inprocess(*WORDS, "--anew").stdout.str()
+    assert "ran" in small.runpytest_inprocess(*WORDS, "tests/machine/test_b.py").stdout.str()
+
+
+def test_a_folder_that_cannot_be_written_hides_no_result(small: pytest.Pytester) -> None:
+    """If this fails, on a full disk nobody reads which tests failed."""
+    place = small.path / "cache" / "worldwise" / "again"
+    place.parent.mkdir(parents=True)
+    place.write_text("")
+    result = small.runpytest_inprocess(*WORDS)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines("no answer of these tests is kept: *")
