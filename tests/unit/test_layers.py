@@ -63,7 +63,7 @@ def test_layers_stand_in_the_order_of_their_first_rules(tmp_path: Path) -> None:
 
 
 def test_helpers_are_patterns(tmp_path: Path) -> None:
-    """If this fails, a function is folded into its callers that is none, or the other way round."""
+    """If this fails, a function that is not inlined is folded into its callers, or the other way round."""
     rules = load(tmp_path, SMALL)
     assert [rules.is_helper(name) for name in ("memset", "__memcpy", "memset2", "main")] == [True, True, False, False]
     assert not load(tmp_path, '[[layer]]\nname = "a"\nimages = ["*"]\n').is_helper("memset")

@@ -36,7 +36,7 @@ struct crypto_world {
 		    struct bench_span *inner);
 	int (*digest)(const uint8_t *message, size_t length, uint8_t digest[32], struct bench_span *inner);
 
-	/* Bytes of stack that a call takes where it works; NULL where nobody asks. */
+	/* Bytes of stack that a call takes where it works; NULL where no case needs it. */
 	uint32_t (*stack)(const char *operation, size_t length);
 };
 
