@@ -15,14 +15,14 @@
 
 #include <stdint.h>
 
-#include "../ops/portable/ops_curve.h"
+#include "../adapters/ops_curve.h"
 
 #undef OPS_BYTES
 #define OPS_BYTES 14
 #undef OPS_ORDER_BYTES
 #define OPS_ORDER_BYTES 14
 
-#include "../portable/frame.h"
+#include "../operations/frame.h"
 
 #undef FRAME_CURVE
 #define FRAME_CURVE "secp112r1"

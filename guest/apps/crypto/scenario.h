@@ -5,7 +5,7 @@
 
 #include "../../bench/bench.h"
 
-/* How long a curve's octet strings are, in bytes; see guest/ops/portable/ops.h. 0 for what it lacks. */
+/* How long a curve's octet strings are, in bytes; see guest/adapters/ops.h. 0 for what it lacks. */
 struct crypto_lengths {
 	const char *curve;
 	size_t private_key;

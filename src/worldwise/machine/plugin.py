@@ -17,11 +17,11 @@ class Plugin:
 
     Attributes:
         file: the plugin.
-        arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
+        arguments: its arguments except the output's name; see plugin/aarch64/arguments.h.
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
         cores: the tables of cores whose models run with it, for its argument `core`.
         calls: where functions begin whose calls are regions, for its argument `call`.
-        labels: further arguments, as plugin/worldwise/labels.h has them.
+        labels: further arguments, as plugin/aarch64/labels.h has them.
     """
 
     file: Path
@@ -92,7 +92,7 @@ class SecretsPlugin(Plugin):
 
 
 class FlatPlugin(Plugin):
-    """The plugin that follows the stacks of flat programs: see plugin/flat/main.c."""
+    """The plugin that follows the stacks of flat programs: see plugin/arm32/main.c."""
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""
@@ -118,7 +118,7 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin": paths.PLUGIN / "worldwise", "model": paths.PLUGIN / "model"},
+        trees={"plugin": paths.PLUGIN / "aarch64", "model": paths.PLUGIN / "model"},
     )
 
 
@@ -157,7 +157,7 @@ def secrets_plugin() -> Recipe:
 
 def flat_plugin() -> Recipe:
     """The plugin that follows the stacks of microcontrollers and of programs of Linux on Armv7-A."""
-    rooms = ("flat", "model", "worldwise")
+    rooms = ("aarch64", "arm32", "model")
     return Recipe(
         name="flat",
         script="flat.sh",
