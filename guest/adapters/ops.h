@@ -12,8 +12,8 @@
  * order is longer), a public key is X || Y, a signature r || s. Ed25519 and X25519 use the octet strings of RFC 8032 and
  * RFC 7748: a private key is the 32-byte seed or scalar, a public key 32 bytes, a signature 64.
  */
-#ifndef WORLDWISE_OPS_PORTABLE_OPS_H
-#define WORLDWISE_OPS_PORTABLE_OPS_H
+#ifndef WORLDWISE_ADAPTERS_OPS_H
+#define WORLDWISE_ADAPTERS_OPS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ int ops_aes_ctr(const uint8_t *key, size_t key_bytes, const uint8_t counter[16],
 /* Dhrystone 2.1: so many runs through its loop. Returns 0 if all of its variables have the values they must have. */
 int ops_dhrystone(uint32_t runs);
 
-#endif /* WORLDWISE_OPS_PORTABLE_OPS_H */
+#endif /* WORLDWISE_ADAPTERS_OPS_H */

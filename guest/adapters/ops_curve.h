@@ -3,8 +3,8 @@
  * A curve's number and the lengths of its octet strings. Macros alone, for libraries' configurations: what these do not
  * make another text of is compiled once for all curves.
  */
-#ifndef WORLDWISE_OPS_PORTABLE_OPS_CURVE_H
-#define WORLDWISE_OPS_PORTABLE_OPS_CURVE_H
+#ifndef WORLDWISE_ADAPTERS_OPS_CURVE_H
+#define WORLDWISE_ADAPTERS_OPS_CURVE_H
 
 #define OPS_CURVE_NONE 0
 #define OPS_CURVE_SECP160R1 1
@@ -46,4 +46,4 @@
 #define OPS_SIGNATURE_BYTES (2 * OPS_ORDER_BYTES)
 #define OPS_SECRET_BYTES OPS_BYTES
 
-#endif /* WORLDWISE_OPS_PORTABLE_OPS_CURVE_H */
+#endif /* WORLDWISE_ADAPTERS_OPS_CURVE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the frame gives to a library. */
-#ifndef WORLDWISE_OPS_PORTABLE_OPS_GIVEN_H
-#define WORLDWISE_OPS_PORTABLE_OPS_GIVEN_H
+#ifndef WORLDWISE_ADAPTERS_OPS_GIVEN_H
+#define WORLDWISE_ADAPTERS_OPS_GIVEN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,4 +18,4 @@ void ops_random(uint8_t *bytes, size_t length);
  */
 void ops_frame_sha256(const uint8_t *message, size_t length, uint8_t digest[32]);
 
-#endif /* WORLDWISE_OPS_PORTABLE_OPS_GIVEN_H */
+#endif /* WORLDWISE_ADAPTERS_OPS_GIVEN_H */

@@ -6,8 +6,8 @@
  *
  * WORLDWISE_CPU in the environment is the processor to stay on, WORLDWISE_SECONDS after how many the program is ended.
  */
-#ifndef WORLDWISE_SILICON_COUNTER_H
-#define WORLDWISE_SILICON_COUNTER_H
+#ifndef WORLDWISE_BOARD_LINUX_COUNTER_H
+#define WORLDWISE_BOARD_LINUX_COUNTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,4 +46,4 @@ uint64_t counter_end(void);
 /* The conditions of the last region. */
 const struct counter_conditions *counter_last(void);
 
-#endif /* WORLDWISE_SILICON_COUNTER_H */
+#endif /* WORLDWISE_BOARD_LINUX_COUNTER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's side of the counters: the system calls alone, so that a test can answer them instead. */
-#ifndef WORLDWISE_SILICON_PERF_H
-#define WORLDWISE_SILICON_PERF_H
+#ifndef WORLDWISE_BOARD_LINUX_PERF_H
+#define WORLDWISE_BOARD_LINUX_PERF_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,4 +24,4 @@ int perf_open(uint64_t event, int group);
 /* Reads a group. Returns 0, or -1 if the kernel does not give it. */
 int perf_read(int group, struct perf_reading *reading);
 
-#endif /* WORLDWISE_SILICON_PERF_H */
+#endif /* WORLDWISE_BOARD_LINUX_PERF_H */

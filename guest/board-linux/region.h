@@ -3,8 +3,8 @@
  * Puts the host's counter in the place of the emulated machine's: the compiler reads this file before each file of the
  * program's frame. Those files are the same as in an emulated machine, and the images of these must not change.
  */
-#ifndef WORLDWISE_SILICON_REGION_H
-#define WORLDWISE_SILICON_REGION_H
+#ifndef WORLDWISE_BOARD_LINUX_REGION_H
+#define WORLDWISE_BOARD_LINUX_REGION_H
 
 #include "../bench/region.h"
 #include "counter.h"
@@ -16,4 +16,4 @@
 #define bench_region_begin counter_begin
 #define bench_region_end counter_end
 
-#endif /* WORLDWISE_SILICON_REGION_H */
+#endif /* WORLDWISE_BOARD_LINUX_REGION_H */

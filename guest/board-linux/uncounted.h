@@ -4,12 +4,12 @@
  * file before each file of the TA. Those files are the same as in an emulated machine, and the images of these must not
  * change.
  */
-#ifndef WORLDWISE_SILICON_UNCOUNTED_H
-#define WORLDWISE_SILICON_UNCOUNTED_H
+#ifndef WORLDWISE_BOARD_LINUX_UNCOUNTED_H
+#define WORLDWISE_BOARD_LINUX_UNCOUNTED_H
 
 #include "../bench/region.h"
 
 #define bench_region_begin() UINT64_C(0)
 #define bench_region_end() UINT64_C(0)
 
-#endif /* WORLDWISE_SILICON_UNCOUNTED_H */
+#endif /* WORLDWISE_BOARD_LINUX_UNCOUNTED_H */

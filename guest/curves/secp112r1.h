@@ -33,7 +33,7 @@
  * Known answers, in the place of known.h: a key of our own, a signature of "sample" with the nonce of RFC 6979 and a shared
  * secret with the peer 0x1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d times the generator, by python-ecdsa 0.19.
  */
-#define WORLDWISE_PORTABLE_KNOWN_H
+#define WORLDWISE_OPERATIONS_KNOWN_H
 #define UNUSED_HERE __attribute__((unused)) /* in sources other than known.c */
 
 static const uint8_t known_private[] UNUSED_HERE = {

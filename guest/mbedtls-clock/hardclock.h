@@ -3,8 +3,8 @@
  * What mbedtls_timing_hardclock() of mbed TLS 2.28 returns on Arm: it is read around operations that are counted too, and
  * so are the clocks that it could be made of. Linked with a portable implementation that has signatures.
  */
-#ifndef WORLDWISE_HARDCLOCK_HARDCLOCK_H
-#define WORLDWISE_HARDCLOCK_HARDCLOCK_H
+#ifndef WORLDWISE_MBEDTLS_CLOCK_HARDCLOCK_H
+#define WORLDWISE_MBEDTLS_CLOCK_HARDCLOCK_H
 
 #include <stdint.h>
 
@@ -28,4 +28,4 @@ uint64_t hardclock_calls(void);
 /* What that has returned since the first time, in microseconds. */
 uint64_t hardclock_seen(void);
 
-#endif /* WORLDWISE_HARDCLOCK_HARDCLOCK_H */
+#endif /* WORLDWISE_MBEDTLS_CLOCK_HARDCLOCK_H */

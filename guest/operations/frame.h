@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the frame of a portable implementation shares, on a board, in Linux and in a TA: plan, messages, checks. */
-#ifndef WORLDWISE_PORTABLE_FRAME_H
-#define WORLDWISE_PORTABLE_FRAME_H
+#ifndef WORLDWISE_OPERATIONS_FRAME_H
+#define WORLDWISE_OPERATIONS_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ void frame_check(const char *name, const char *measure, int ok);
 /* Tries the operation on known answers and on wrong input, and records the checks. */
 void known_answers(const char *operation);
 
-#endif /* WORLDWISE_PORTABLE_FRAME_H */
+#endif /* WORLDWISE_OPERATIONS_FRAME_H */

@@ -8,8 +8,8 @@
  * generator, by the same.
  * Ed25519: RFC 8032, 7.1, tests 1 to 3. X25519: RFC 7748, 6.1.
  */
-#ifndef WORLDWISE_PORTABLE_KNOWN_H
-#define WORLDWISE_PORTABLE_KNOWN_H
+#ifndef WORLDWISE_OPERATIONS_KNOWN_H
+#define WORLDWISE_OPERATIONS_KNOWN_H
 
 #include <stdint.h>
 
@@ -297,4 +297,4 @@ static const uint8_t known_secret[] = {
 
 #endif /* OPS_CURVE */
 
-#endif /* WORLDWISE_PORTABLE_KNOWN_H */
+#endif /* WORLDWISE_OPERATIONS_KNOWN_H */

@@ -3,8 +3,8 @@
  * What a portable implementation can be asked for, wherever it runs: each operation of its library with a call's input and
  * with the evidence of its result.
  */
-#ifndef WORLDWISE_PORTABLE_OPERATIONS_H
-#define WORLDWISE_PORTABLE_OPERATIONS_H
+#ifndef WORLDWISE_OPERATIONS_OPERATIONS_H
+#define WORLDWISE_OPERATIONS_OPERATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,4 +23,4 @@ void operations_prepare(size_t size, uint32_t runs);
 /* The operation of this name. Ends the program by frame_fail() if the library has none. */
 const struct operation *operations_find(const char *name);
 
-#endif /* WORLDWISE_PORTABLE_OPERATIONS_H */
+#endif /* WORLDWISE_OPERATIONS_OPERATIONS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A portable implementation that is not OP-TEE's, on P-256, in the TA or in Linux: what both need before they measure it. */
-#ifndef WORLDWISE_PORTABLE_TRIAL_H
-#define WORLDWISE_PORTABLE_TRIAL_H
+#ifndef WORLDWISE_OPERATIONS_TRIAL_H
+#define WORLDWISE_OPERATIONS_TRIAL_H
 
 #include "../adapters/ops.h"
 
@@ -11,4 +11,4 @@
  */
 const char *trial_open(void);
 
-#endif /* WORLDWISE_PORTABLE_TRIAL_H */
+#endif /* WORLDWISE_OPERATIONS_TRIAL_H */

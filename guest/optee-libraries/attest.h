@@ -6,8 +6,8 @@
  *
  * All integers are big-endian, as in SEC 1: a public key is X || Y, a signature r || s.
  */
-#ifndef WORLDWISE_OPS_ATTEST_H
-#define WORLDWISE_OPS_ATTEST_H
+#ifndef WORLDWISE_OPTEE_LIBRARIES_ATTEST_H
+#define WORLDWISE_OPTEE_LIBRARIES_ATTEST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,4 +51,4 @@ struct attest_ops {
 	void (*close)(void);
 };
 
-#endif /* WORLDWISE_OPS_ATTEST_H */
+#endif /* WORLDWISE_OPTEE_LIBRARIES_ATTEST_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Seeds for the libraries' generators. */
-#ifndef WORLDWISE_OPS_ENTROPY_H
-#define WORLDWISE_OPS_ENTROPY_H
+#ifndef WORLDWISE_OPTEE_LIBRARIES_ENTROPY_H
+#define WORLDWISE_OPTEE_LIBRARIES_ENTROPY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,4 +9,4 @@
 /* Asks the operating system's generator, and fills `out` with what the case draws: see inputs.h. Returns 0, or -1. */
 int entropy_read(uint8_t *out, size_t length);
 
-#endif /* WORLDWISE_OPS_ENTROPY_H */
+#endif /* WORLDWISE_OPTEE_LIBRARIES_ENTROPY_H */

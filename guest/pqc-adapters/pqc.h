@@ -9,8 +9,8 @@
  * What a scheme draws at random is given to the call: so the host can make the same result again, and no generator is part
  * of what is measured.
  */
-#ifndef WORLDWISE_OPS_PQC_H
-#define WORLDWISE_OPS_PQC_H
+#ifndef WORLDWISE_PQC_ADAPTERS_PQC_H
+#define WORLDWISE_PQC_ADAPTERS_PQC_H
 
 #include "../adapters/ops.h"
 
@@ -135,4 +135,4 @@ int pqc_verify(const uint8_t public_key[PQC_PUBLIC_BYTES], const struct pqc_text
 	       const uint8_t signature[PQC_OUTPUT_BYTES]);
 #endif /* PQC_IS_KEM */
 
-#endif /* WORLDWISE_OPS_PQC_H */
+#endif /* WORLDWISE_PQC_ADAPTERS_PQC_H */

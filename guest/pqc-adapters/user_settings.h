@@ -3,8 +3,8 @@
  * wolfSSL's configuration for one post-quantum scheme, under the name by which it asks for it (WOLFSSL_USER_SETTINGS). Its
  * assembly reads this too.
  */
-#ifndef WORLDWISE_PQC_USER_SETTINGS_H
-#define WORLDWISE_PQC_USER_SETTINGS_H
+#ifndef WORLDWISE_PQC_ADAPTERS_USER_SETTINGS_H
+#define WORLDWISE_PQC_ADAPTERS_USER_SETTINGS_H
 
 #define WOLFCRYPT_ONLY
 #define SINGLE_THREADED
@@ -123,4 +123,4 @@
 #define WOLFSSL_AARCH64_NO_SQRDMLSH /* an instruction of Armv8.1-A, which a Cortex-A72 lacks */
 #endif                              /* OPS_WOLFSSL_A64 */
 
-#endif /* WORLDWISE_PQC_USER_SETTINGS_H */
+#endif /* WORLDWISE_PQC_ADAPTERS_USER_SETTINGS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a call's results and inputs are, outside of any stack whose depth is measured. Known answers have them first. */
-#ifndef WORLDWISE_PQC_IO_H
-#define WORLDWISE_PQC_IO_H
+#ifndef WORLDWISE_PQC_OPERATIONS_IO_H
+#define WORLDWISE_PQC_OPERATIONS_IO_H
 
 #include "../operations/frame.h"
 #include "../pqc-adapters/pqc.h"
@@ -20,4 +20,4 @@ extern struct pqc_io {
 	size_t size;
 } pqc_io;
 
-#endif /* WORLDWISE_PQC_IO_H */
+#endif /* WORLDWISE_PQC_OPERATIONS_IO_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks of A32 and T32: what worldwise's trees and counts need of a block, and what its instructions are. */
-#ifndef WORLDWISE_FLAT_BLOCKS_H
-#define WORLDWISE_FLAT_BLOCKS_H
+#ifndef WORLDWISE_ARM32_BLOCKS_H
+#define WORLDWISE_ARM32_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,4 +41,4 @@ struct flat_block *flat_block_part(const struct flat_block *block, uint32_t inst
 /* How many of the block's instructions stand before that address; all of them if it is not in the block. */
 uint32_t flat_block_before(const struct flat_block *block, uint64_t address);
 
-#endif /* WORLDWISE_FLAT_BLOCKS_H */
+#endif /* WORLDWISE_ARM32_BLOCKS_H */

@@ -4,8 +4,8 @@
  * has returned, with the stack pointer that it was called with, in the exception or thread that it was called in. Around
  * them one pass goes from the first instruction after reset to the end; of a program, through its life (life.h).
  */
-#ifndef WORLDWISE_FLAT_CALLS_H
-#define WORLDWISE_FLAT_CALLS_H
+#ifndef WORLDWISE_ARM32_CALLS_H
+#define WORLDWISE_ARM32_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,4 +60,4 @@ uint32_t calls_count(void);
 /* The thread of the innermost one that is open. */
 unsigned int calls_thread(void);
 
-#endif /* WORLDWISE_FLAT_CALLS_H */
+#endif /* WORLDWISE_ARM32_CALLS_H */

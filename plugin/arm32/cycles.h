@@ -3,8 +3,8 @@
  * Cycles of 32-bit code: what the models of cores say about the blocks that are followed. It is for this plugin what
  * ../worldwise/cycles.c is for the other one, of which it has the header; nothing is sampled.
  */
-#ifndef WORLDWISE_FLAT_CYCLES_H
-#define WORLDWISE_FLAT_CYCLES_H
+#ifndef WORLDWISE_ARM32_CYCLES_H
+#define WORLDWISE_ARM32_CYCLES_H
 
 #include <stdint.h>
 
@@ -17,4 +17,4 @@
  */
 void cycles_pass_by(struct flat_block *block, uint64_t next, bool whole);
 
-#endif /* WORLDWISE_FLAT_CYCLES_H */
+#endif /* WORLDWISE_ARM32_CYCLES_H */

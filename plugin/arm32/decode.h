@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instructions of A32 and T32, as far as they direct the flow of a program or move its stack pointer. */
-#ifndef WORLDWISE_FLAT_DECODE_H
-#define WORLDWISE_FLAT_DECODE_H
+#ifndef WORLDWISE_ARM32_DECODE_H
+#define WORLDWISE_ARM32_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,4 +23,4 @@ struct direction {
 /* The instruction at `bytes`, of which four can be read; `if_then`: in the block of an IT. */
 struct direction direction_of(enum instruction_set set, const uint8_t *bytes, uint64_t address, bool if_then);
 
-#endif /* WORLDWISE_FLAT_DECODE_H */
+#endif /* WORLDWISE_ARM32_DECODE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Following: what is done at each block that QEMU translates, and at each that it executes. */
-#ifndef WORLDWISE_FLAT_FOLLOW_H
-#define WORLDWISE_FLAT_FOLLOW_H
+#ifndef WORLDWISE_ARM32_FOLLOW_H
+#define WORLDWISE_ARM32_FOLLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,4 +34,4 @@ void follow_finish(void);
 /* QEMU calls it for each block it translates. */
 void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation);
 
-#endif /* WORLDWISE_FLAT_FOLLOW_H */
+#endif /* WORLDWISE_ARM32_FOLLOW_H */

@@ -3,8 +3,8 @@
  * The life of a program of Linux that another one starts: from where that one reads its counter until it reads it again
  * (guest/own/launch.c). Around the calls of the program, which are passes, the life is one.
  */
-#ifndef WORLDWISE_FLAT_LIFE_H
-#define WORLDWISE_FLAT_LIFE_H
+#ifndef WORLDWISE_ARM32_LIFE_H
+#define WORLDWISE_ARM32_LIFE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,4 +35,4 @@ void life_called(void);
 /* The machine ended: gives up if a life is open. */
 void life_finish(void);
 
-#endif /* WORLDWISE_FLAT_LIFE_H */
+#endif /* WORLDWISE_ARM32_LIFE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Passes: the stretches between two readings of the counter. */
-#ifndef WORLDWISE_FLAT_PASSES_H
-#define WORLDWISE_FLAT_PASSES_H
+#ifndef WORLDWISE_ARM32_PASSES_H
+#define WORLDWISE_ARM32_PASSES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,4 +20,4 @@ uint32_t passes_open(void);
 /* How many passes have ended. */
 uint32_t passes_count(void);
 
-#endif /* WORLDWISE_FLAT_PASSES_H */
+#endif /* WORLDWISE_ARM32_PASSES_H */

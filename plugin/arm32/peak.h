@@ -3,8 +3,8 @@
  * The stack pointer of the program that is followed, from its instructions: how deep the stack gets in a pass, and on
  * which way. Handlers of interrupts have a stack of their own and are left out.
  */
-#ifndef WORLDWISE_FLAT_PEAK_H
-#define WORLDWISE_FLAT_PEAK_H
+#ifndef WORLDWISE_ARM32_PEAK_H
+#define WORLDWISE_ARM32_PEAK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,4 +59,4 @@ void peak_store(uint32_t address);
  * up to there was pushed; nothing if it is not known. */
 void peak_write(struct json_object *record);
 
-#endif /* WORLDWISE_FLAT_PEAK_H */
+#endif /* WORLDWISE_ARM32_PEAK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Registers and memory of the one emulated 32-bit processor. A register that QEMU does not show reads as 0. */
-#ifndef WORLDWISE_FLAT_PROCESSOR_H
-#define WORLDWISE_FLAT_PROCESSOR_H
+#ifndef WORLDWISE_ARM32_PROCESSOR_H
+#define WORLDWISE_ARM32_PROCESSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,4 +31,4 @@ unsigned int flat_processor_exception(void);
 /* M profile, at the begin of a handler: where its exception goes back to. */
 uint32_t flat_processor_interrupted(void);
 
-#endif /* WORLDWISE_FLAT_PROCESSOR_H */
+#endif /* WORLDWISE_ARM32_PROCESSOR_H */

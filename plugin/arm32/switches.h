@@ -4,8 +4,8 @@
  * back to thread mode with the process stack far from where it was has changed the task: the one that waits there goes
  * on, or one that nobody has seen begins.
  */
-#ifndef WORLDWISE_FLAT_SWITCHES_H
-#define WORLDWISE_FLAT_SWITCHES_H
+#ifndef WORLDWISE_ARM32_SWITCHES_H
+#define WORLDWISE_ARM32_SWITCHES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,4 +21,4 @@ bool switches_leave(size_t depth, uint64_t to);
 /* The task that runs, or that was interrupted: 0 for the first. */
 uint32_t switches_task(void);
 
-#endif /* WORLDWISE_FLAT_SWITCHES_H */
+#endif /* WORLDWISE_ARM32_SWITCHES_H */

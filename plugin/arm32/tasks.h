@@ -3,8 +3,8 @@
  * The programs of a Linux on Armv7-A: each thread of each has a shadow stack of its own. A thread is known by the
  * translation table and the thread pointer with which the kernel leaves for it; the kernel's own tasks are not told apart.
  */
-#ifndef WORLDWISE_FLAT_TASKS_H
-#define WORLDWISE_FLAT_TASKS_H
+#ifndef WORLDWISE_ARM32_TASKS_H
+#define WORLDWISE_ARM32_TASKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,4 +28,4 @@ uint32_t flat_tasks_called(void);
 /* Whether the task that runs, whose stack is the shadow's, runs a handler of a signal. */
 bool flat_tasks_handles(void);
 
-#endif /* WORLDWISE_FLAT_TASKS_H */
+#endif /* WORLDWISE_ARM32_TASKS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moments at which the registers and the stack in memory are written beside the shadow stack, for who unwinds them. */
-#ifndef WORLDWISE_FLAT_WITNESS_H
-#define WORLDWISE_FLAT_WITNESS_H
+#ifndef WORLDWISE_ARM32_WITNESS_H
+#define WORLDWISE_ARM32_WITNESS_H
 
 #include <stdint.h>
 
@@ -11,4 +11,4 @@ void flat_witness_begin(void);
 /* The block at `pc` is about to be executed, on the program's own stack, in the pass of that id, or if it is 0 in none. */
 void flat_witness_look(uint32_t pass, uint64_t pc);
 
-#endif /* WORLDWISE_FLAT_WITNESS_H */
+#endif /* WORLDWISE_ARM32_WITNESS_H */

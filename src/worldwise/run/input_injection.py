@@ -14,7 +14,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 
 # The source files of the measured program that have the inputs: see guest/operations.
-_OPERATIONS, _RANDOM = "operations/operations.c", "operations/random.c"
+_OPERATIONS, _RANDOM = "guest/operations/operations.c", "guest/operations/random.c"
 # A board's only interrupt while it measures.
 _INTERRUPT = "SysTick_Handler"
 # Where Linux begins: modules on Armv7-A, and on Armv8-A all that is not user space.
