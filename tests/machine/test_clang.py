@@ -84,7 +84,7 @@ _ML_KEM = ("-DPQC_SCHEME=PQC_ML_KEM_768", '-DPQC_NAME="ml-kem-768"')
 _COUNTER = tuple(
     f"-DCOUNTER_{name}=16" for name in ("HZ", "INSTRUCTION_NS", "ROUND_TICKS", "ROUND_NS", "SHORT_TICKS", "SHORT_NS")
 )
-_APPS = (*(f"-Iguest/apps/{path.name}" for path in sorted((paths.GUEST / "apps").iterdir())), "-Iguest/portable")
+_APPS = (*(f"-Iguest/apps/{path.name}" for path in sorted((paths.GUEST / "apps").iterdir())), "-Iguest/operations")
 _KEYCACHE = (
     *(*_LINUX, *_OPENSSL, "-DMAX_STORED_FILES=128", "-DMAX_DATA=8"),
     *(
@@ -182,7 +182,7 @@ GROUPS = {
     "TAs": Group(
         (
             *(*_TA, *_APPS, *_P256, *_ML_KEM, "-DFRAME_HAS_SIGN=1", "-DFRAME_HAS_ECDH=0", "-DFRAME_HAS_SHA256=0"),
-            "-Iguest/ops/portable",
+            "-Iguest/adapters",
             "-Ikeycache/include",
             "-Ikeycache/ta",
             "-Iguest/apps/pkcs11/measured",
@@ -190,7 +190,7 @@ GROUPS = {
         ("guest/apps/*/ta/*.c", "guest/apps/keycache/measured/ta.c"),
     ),
     "TAs' engines": Group(
-        (*_TA, *_P256, "-Iguest/apps/attestation", "-Iguest/apps/attestation/ta", "-Iguest/portable"),
+        (*_TA, *_P256, "-Iguest/apps/attestation", "-Iguest/apps/attestation/ta", "-Iguest/operations"),
         ("guest/apps/attestation/ta/*/*.c",),
     ),
     "firmware": Group(
@@ -266,7 +266,7 @@ def _of_adapter(library: Portable | Library, words: Sequence[str], target: Seque
     system = [f"/headers/{folder}/{one}" for one in library.manifest.build.include]
     if library.manifest.source and library.manifest.source.packages:
         system += [f"/headers/packages/usr/include{one}" for one in ("", "/aarch64-linux-gnu")]
-    words = [*words, f"-I{room}", "-Iguest/ops/portable", *(word for one in system for word in ("-isystem", one))]
+    words = [*words, f"-I{room}", "-Iguest/adapters", *(word for one in system for word in ("-isystem", one))]
     return Group((*target, *words), (f"{room}/{library.adapter.name}",))
 
 
