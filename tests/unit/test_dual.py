@@ -28,6 +28,7 @@ MUL, MUL3, MLA, MLA0 = "4348", "436b", "fb013002", "fb050006"  # mla r0,r1,r2,r3
 LDR, LDR2, LDRB, LDR_OF_R0 = "6808", "681a", "7808", "6802"  # ldr r0,[r1]; ldr r2,[r3]; ldrb r0,[r1]; ldr r2,[r0]
 STR, STR2, LDM3, STM2 = "6008", "601a", "e890000e", "e8800006"  # ldm r0,{r1,r2,r3}; stm r0,{r1,r2}
 SHIFT_OF_R0, ADD_OF_R0 = "eb0102c0", "180a"  # add.w r2,r1,r0,lsl #3; adds r2,r1,r0
+VMOV = "ee100a10"  # vmov r0,s0
 LOOP, BNE, B, B_W = "3f01", "d1fd", "e7fe", "f000b800"  # subs r7,#1
 # vldrw.32 q1,[r6]; vldrw.32 q2,[r5]; vadd.i32 q1,q2,q4; vmul.i32 q1,q5,q0; vstrw.32 q1,[r6]; vadd.i32 q3,q1,q4
 VLDR, VLDR2, VADD, VMUL, VSTR, VADD_OF_Q1 = "ed963f00", "ed955f00", "ef242848", "ef2a2950", "ed863f00", "ef226848"
@@ -105,6 +106,9 @@ def block(code: Sequence[str], next_pc: int | None = None, pc: int = PC, step: i
         ([LDR, STR], 1),  # what is stored may come in the same cycle
         ([LDM3], 2),
         ([STM2], 1),
+        ([VMOV, EOR_W], 1),
+        ([EOR_W, VMOV], 2),  # never the second
+        ([VMOV, ADD_OF_R0], 2),  # there as soon as what an ALU gives
     ],
 )
 def test_pairs_of_the_cortex_m7(run: Run, code: list[str], expected: int) -> None:

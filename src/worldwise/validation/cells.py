@@ -162,6 +162,8 @@ def why_not(figure: Figure) -> str:
             return "p256-m on the STM32F091: no file here describes the flash of that board"
         case "x25519-cortex-m4":
             return "X25519-Cortex-M4: its author added the cycles up by hand, and no registry has the code"
+        case "slothy-m7":
+            return "Keccak and NTTs of slothy on the M7: no registry has the code; a harness outside predicted them"
         case "coremark":
             return "CoreMark: other compilers, and no registry has the code"
     return ""
