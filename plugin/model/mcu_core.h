@@ -31,10 +31,14 @@ enum mcu_number {
 	MCU_ADDRESS_WAIT,     /* more for an address made by the data-processing instruction before */
 	MCU_ADDRESS_EARLY,    /* how much sooner an address must be there than another operand */
 	MCU_SUM_LATE,         /* how much later the summand of a product may be there */
+	MCU_DATA_LATE,        /* how much later what is stored may be there */
+	MCU_FLAGS_LATE,       /* more for a product, or a sum with a rotated constant, that sets the flags */
+	MCU_ROTATED,          /* latency of data processing with a rotated constant; 0 for its class's */
 	MCU_WIDE_GROUP,       /* wide instructions in a row at 2 mod 4 that cost a cycle more; 0 for never */
 	MCU_WIDE_STORES,      /* the same if all of them are stores */
 	MCU_WIDE_TARGET,      /* more if a branch goes to a wide instruction at 2 mod 4 */
 	MCU_FOLDED,           /* cycles that IT saves behind a narrow instruction */
+	MCU_BRANCH_PAIRS,     /* that a narrow branch saves behind a narrow instruction */
 	MCU_REFILL,           /* more for a taken branch to an address that it says */
 	MCU_REFILL_CALL,      /* for a call */
 	MCU_REFILL_REGISTER,  /* for one to an address in a register */
@@ -53,6 +57,8 @@ struct mcu_before {
 	bool stores;      /* all of them stores */
 	bool jumped;
 	bool narrow;
+	bool sets_flags;
+	bool paired; /* began with the one before it, so that a third cannot */
 };
 
 struct mcu {
