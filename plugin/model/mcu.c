@@ -222,7 +222,6 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 static void align(struct mcu *mcu, const struct step *step)
 {
 	struct mcu_before *before = &mcu->before;
-	uint32_t length;
 
 	if (step->op->bytes != 4 || step->address % 4 == 0) {
 		before->group = 0;
@@ -231,12 +230,16 @@ static void align(struct mcu *mcu, const struct step *step)
 	if (before->jumped) {
 		before->group = 0;
 		pass(mcu, step, CAUSE_FETCH, mcu->numbers[MCU_WIDE_TARGET]);
+		return;
 	}
-	before->stores = (!before->group || before->stores) && step->op->class == T32_STORE;
-	before->group++;
-	length = mcu->numbers[before->stores ? MCU_WIDE_STORES : MCU_WIDE_GROUP];
-	if (length && before->group == length)
+	if (before->several)
+		before->group = 1;
+	else if (before->group)
+		before->group++;
+	if (before->group && before->group == mcu->numbers[MCU_WIDE_GROUP]) {
+		before->group = 0;
 		pass(mcu, step, CAUSE_FETCH, 1);
+	}
 }
 
 static void write_results(struct mcu *mcu, const struct step *step, uint64_t begun)
@@ -274,7 +277,7 @@ static void go_on(struct mcu *mcu, const struct step *step)
 		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
 }
 
-static void remember(struct mcu *mcu, const struct step *step, bool paired)
+static void remember(struct mcu *mcu, const struct step *step, bool paired, bool several)
 {
 	mcu->before.class = step->op->class;
 	mcu->before.updates = step->op->updates;
@@ -284,6 +287,7 @@ static void remember(struct mcu *mcu, const struct step *step, bool paired)
 	mcu->before.narrow = step->op->bytes == 2;
 	mcu->before.sets_flags = step->op->sets_flags;
 	mcu->before.paired = paired;
+	mcu->before.several = several;
 }
 
 /* IT behind a narrow instruction is taken with it. */
@@ -317,6 +321,7 @@ static void take(struct mcu *mcu, const struct step *step)
 	enum cause why = CAUSE_DEPENDENCY;
 	uint64_t ready = mcu->waits ? operands_ready(mcu, step->op, &why) : 0;
 	uint64_t begun;
+	bool several;
 
 	pass(mcu, step, CAUSE_FETCH, flash_fetch(&mcu->flash, step->address, step->op->bytes, mcu->now));
 	align(mcu, step);
@@ -331,8 +336,9 @@ static void take(struct mcu *mcu, const struct step *step)
 	}
 	if (mcu->waits)
 		write_results(mcu, step, begun);
+	several = mcu->now > begun + 1;
 	go_on(mcu, step);
-	remember(mcu, step, paired);
+	remember(mcu, step, paired, several);
 }
 
 void mcu_run(struct mcu *mcu, const struct mcu_code *code, uint32_t instructions, const struct access *accesses,

@@ -23,7 +23,6 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_FLAGS_LATE] = "flags_late",
 	[MCU_ROTATED] = "rotated_latency",
 	[MCU_WIDE_GROUP] = "wide_group",
-	[MCU_WIDE_STORES] = "wide_stores",
 	[MCU_WIDE_TARGET] = "wide_target",
 	[MCU_FOLDED] = "it_folded",
 	[MCU_BRANCH_PAIRS] = "branch_pairs",
