@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from worldwise.base import paths
@@ -172,10 +173,11 @@ def main(arguments: Sequence[str]) -> None:
         directory = Path(folder)
         if arguments:
             plugin = _plugin_of(arguments[0], directory)
-            # A core whose table that engine cannot read says nothing.
-            old = [core for core in cores if _kind(core) in _KINDS_THEN]
-            for core, digest in behaviours(compiled(plugin / "model", directory), old, plugin).items():
-                sys.stdout.write(f'{core} = "{digest}"\n')
+            program = compiled(plugin / "model", directory)
+            for core in (one for one in cores if _kind(one) in _KINDS_THEN):
+                # A core whose table that engine cannot read says nothing.
+                with suppress(subprocess.CalledProcessError):
+                    sys.stdout.write(f'{core} = "{behaviours(program, [core], plugin)[core]}"\n')
             return
         program = compiled(paths.PLUGIN / "model", directory)
         found = {"engine": engine_digest(), "cores": behaviours(program, cores, paths.PLUGIN)}

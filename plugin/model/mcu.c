@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "mcu_core.h"
+#include "operation.h"
 
 #define FLAGS 16u
 #define FLOATS 17u
@@ -48,6 +49,7 @@ static void *allocate(size_t count, size_t size)
 struct mcu_code *mcu_decode(uint64_t pc, const uint8_t *bytes, uint32_t instructions)
 {
 	struct mcu_code *code = allocate(1, sizeof(*code));
+	unsigned int if_then = 0;
 
 	code->pc = pc;
 	code->instructions = instructions;
@@ -55,7 +57,13 @@ struct mcu_code *mcu_decode(uint64_t pc, const uint8_t *bytes, uint32_t instruct
 	code->ops = allocate(instructions + 1u, sizeof(*code->ops));
 	code->addresses[0] = pc;
 	for (uint32_t i = 0; i < instructions; i++) {
-		t32_decode(bytes + (code->addresses[i] - pc), &code->ops[i]);
+		const uint8_t *at = bytes + (code->addresses[i] - pc);
+
+		t32_decode(at, &code->ops[i]);
+		/* Behind IT the narrow ones set no flags, but for comparisons. */
+		if (if_then && code->ops[i].bytes == 2 && code->ops[i].written)
+			code->ops[i].sets_flags = false;
+		if_then = if_then ? if_then - 1 : t32_if_then(at);
 		code->addresses[i + 1] = code->addresses[i] + code->ops[i].bytes;
 	}
 	return code;
@@ -111,6 +119,14 @@ static uint64_t results(const struct t32_op *op)
 	return op->written | (uint64_t)op->floats_written << FLOATS | (op->sets_flags ? UINT64_C(1) << FLAGS : 0);
 }
 
+/* How much later than others an operand may be there. */
+static uint32_t lateness(const struct mcu *mcu, const struct t32_op *op, unsigned int reg)
+{
+	if (op->sum >> reg & 1)
+		return mcu->numbers[MCU_SUM_LATE];
+	return (op->data & ~op->address) >> reg & 1 ? mcu->numbers[MCU_DATA_LATE] : 0;
+}
+
 /* When the operands are there, and what a wait for them goes on. */
 static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, enum cause *why)
 {
@@ -120,11 +136,11 @@ static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, e
 	*why = CAUSE_DEPENDENCY;
 	for (unsigned int i = 0; mask; i++, mask >>= 1) {
 		bool early = i < 16 && op->address >> i & 1;
-		bool late = i < 16 && op->sum >> i & 1;
 		uint64_t from = mcu->ready[i] + (early && mcu->ready[i] ? mcu->numbers[MCU_ADDRESS_EARLY] : 0);
+		uint32_t late = i < 16 ? lateness(mcu, op, i) : 0;
 
-		if (late && from >= mcu->numbers[MCU_SUM_LATE])
-			from -= mcu->numbers[MCU_SUM_LATE];
+		if (from >= late)
+			from -= late;
 		if (mask & 1 && from > ready) {
 			ready = from;
 			*why = (enum cause)mcu->why[i];
@@ -206,7 +222,6 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 static void align(struct mcu *mcu, const struct step *step)
 {
 	struct mcu_before *before = &mcu->before;
-	uint32_t length;
 
 	if (step->op->bytes != 4 || step->address % 4 == 0) {
 		before->group = 0;
@@ -215,20 +230,25 @@ static void align(struct mcu *mcu, const struct step *step)
 	if (before->jumped) {
 		before->group = 0;
 		pass(mcu, step, CAUSE_FETCH, mcu->numbers[MCU_WIDE_TARGET]);
+		return;
 	}
-	before->stores = (!before->group || before->stores) && step->op->class == T32_STORE;
-	before->group++;
-	length = mcu->numbers[before->stores ? MCU_WIDE_STORES : MCU_WIDE_GROUP];
-	if (length && before->group == length)
+	if (before->several)
+		before->group = 1;
+	else if (before->group)
+		before->group++;
+	if (before->group && before->group == mcu->numbers[MCU_WIDE_GROUP]) {
+		before->group = 0;
 		pass(mcu, step, CAUSE_FETCH, 1);
+	}
 }
 
 static void write_results(struct mcu *mcu, const struct step *step, uint64_t begun)
 {
-	const struct mcu_class *class = step->class;
+	uint32_t rotated = step->op->rotated ? mcu->numbers[MCU_ROTATED] : 0;
+	uint32_t latency = rotated ? rotated : step->class->latency;
 	uint64_t mask = results(step->op);
 	/* Without a latency of its own a result is there when the next instruction may begin. */
-	uint64_t ready = class->latency ? begun + class->latency : mcu->now;
+	uint64_t ready = latency ? begun + latency : mcu->now;
 	uint8_t why = (uint8_t)cause_of(step->op->class);
 
 	for (unsigned int i = 0; mask; i++, mask >>= 1)
@@ -257,7 +277,7 @@ static void go_on(struct mcu *mcu, const struct step *step)
 		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
 }
 
-static void remember(struct mcu *mcu, const struct step *step)
+static void remember(struct mcu *mcu, const struct step *step, bool paired, bool several)
 {
 	mcu->before.class = step->op->class;
 	mcu->before.updates = step->op->updates;
@@ -265,6 +285,9 @@ static void remember(struct mcu *mcu, const struct step *step)
 	mcu->before.written = step->op->written;
 	mcu->before.jumped = step->taken;
 	mcu->before.narrow = step->op->bytes == 2;
+	mcu->before.sets_flags = step->op->sets_flags;
+	mcu->before.paired = paired;
+	mcu->before.several = several;
 }
 
 /* IT behind a narrow instruction is taken with it. */
@@ -273,11 +296,32 @@ static bool is_folded(const struct mcu *mcu, const struct step *step)
 	return mcu->numbers[MCU_FOLDED] && step->op->makes_conditional && mcu->before.narrow && !mcu->before.jumped;
 }
 
+/* A narrow branch can begin with the narrow instruction before it; if it is taken, not with one that sets flags. */
+static bool is_paired(const struct mcu *mcu, const struct step *step)
+{
+	const struct mcu_before *before = &mcu->before;
+	enum t32_class class = step->op->class;
+
+	return mcu->numbers[MCU_BRANCH_PAIRS] && (class == T32_BRANCH || class == T32_JUMP) && step->op->bytes == 2 &&
+	       before->narrow && !before->jumped && !before->paired && !(step->taken && before->sets_flags);
+}
+
+/* Cycles of an instruction that is no load or store, but the first. */
+static uint64_t further(const struct mcu *mcu, const struct step *step)
+{
+	const struct t32_op *op = step->op;
+	bool late = op->sets_flags && (op->class == T32_MUL || op->rotated);
+
+	return step->class->cycles - (step->class->cycles > 0) + (late ? mcu->numbers[MCU_FLAGS_LATE] : 0);
+}
+
 static void take(struct mcu *mcu, const struct step *step)
 {
+	bool paired = is_folded(mcu, step) || is_paired(mcu, step);
 	enum cause why = CAUSE_DEPENDENCY;
 	uint64_t ready = mcu->waits ? operands_ready(mcu, step->op, &why) : 0;
 	uint64_t begun;
+	bool several;
 
 	pass(mcu, step, CAUSE_FETCH, flash_fetch(&mcu->flash, step->address, step->op->bytes, mcu->now));
 	align(mcu, step);
@@ -286,15 +330,15 @@ static void take(struct mcu *mcu, const struct step *step)
 	begun = mcu->now;
 	if (is_memory(step->op->class)) {
 		execute_memory(mcu, step);
-	} else if (!is_folded(mcu, step)) {
+	} else if (!paired) {
 		pass(mcu, step, CAUSE_ISSUE, 1);
-		if (step->class->cycles > 1)
-			pass(mcu, step, cause_of(step->op->class), step->class->cycles - 1);
+		pass(mcu, step, cause_of(step->op->class), further(mcu, step));
 	}
 	if (mcu->waits)
 		write_results(mcu, step, begun);
+	several = mcu->now > begun + 1;
 	go_on(mcu, step);
-	remember(mcu, step);
+	remember(mcu, step, paired, several);
 }
 
 void mcu_run(struct mcu *mcu, const struct mcu_code *code, uint32_t instructions, const struct access *accesses,

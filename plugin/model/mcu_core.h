@@ -31,28 +31,32 @@ enum mcu_number {
 	MCU_ADDRESS_WAIT,     /* more for an address made by the data-processing instruction before */
 	MCU_ADDRESS_EARLY,    /* how much sooner an address must be there than another operand */
 	MCU_SUM_LATE,         /* how much later the summand of a product may be there */
-	MCU_WIDE_GROUP,       /* wide instructions in a row at 2 mod 4 that cost a cycle more; 0 for never */
-	MCU_WIDE_STORES,      /* the same if all of them are stores */
-	MCU_WIDE_TARGET,      /* more if a branch goes to a wide instruction at 2 mod 4 */
-	MCU_FOLDED,           /* cycles that IT saves behind a narrow instruction */
-	MCU_REFILL,           /* more for a taken branch to an address that it says */
-	MCU_REFILL_CALL,      /* for a call */
-	MCU_REFILL_REGISTER,  /* for one to an address in a register */
-	MCU_REFILL_LOAD,      /* for one to an address from memory */
+	MCU_DATA_LATE,        /* how much later what is stored may be there */
+	MCU_FLAGS_LATE,       /* more for a product, or a sum with a rotated constant, that sets the flags */
+	MCU_ROTATED,          /* latency of data processing with a rotated constant; 0 for its class's */
+	MCU_WIDE_GROUP,   /* wide ones in a row at 2 mod 4 behind one of several cycles, that cost one more; 0: never */
+	MCU_WIDE_TARGET,  /* more if a branch goes to a wide instruction at 2 mod 4 */
+	MCU_FOLDED,       /* cycles that IT saves behind a narrow instruction */
+	MCU_BRANCH_PAIRS, /* that a narrow branch saves behind a narrow instruction */
+	MCU_REFILL,       /* more for a taken branch to an address that it says */
+	MCU_REFILL_CALL,  /* for a call */
+	MCU_REFILL_REGISTER, /* for one to an address in a register */
+	MCU_REFILL_LOAD,     /* for one to an address from memory */
 	MCU_NUMBERS
 };
 
 /* The instruction before. */
 struct mcu_before {
 	enum t32_class class;
-	bool updates;   /* a load or store that wrote its address register */
-	bool unaligned; /* wide, at 2 mod 4 */
+	bool updates; /* a load or store that wrote its address register */
 	uint16_t address;
 	uint16_t written; /* by data processing; by a load if class is T32_LOAD */
-	uint32_t group;   /* wide instructions at 2 mod 4 in a row */
-	bool stores;      /* all of them stores */
+	uint32_t group;   /* wide instructions at 2 mod 4 in a row, behind one of several cycles */
 	bool jumped;
 	bool narrow;
+	bool sets_flags;
+	bool several; /* took several cycles */
+	bool paired;  /* began with the one before it, so that a third cannot */
 };
 
 struct mcu {

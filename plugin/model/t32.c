@@ -216,11 +216,20 @@ static void take_property(struct t32_op *op, uint32_t word, char property)
 	}
 }
 
+/* A constant of ADD and its like that is a rotated byte, not one in the lowest place nor one repeated. */
+static bool is_rotated(const struct t32_op *op, uint32_t word)
+{
+	bool move = (word & 0x01cf0000) == 0x004f0000; /* MOV, MVN */
+
+	return op->bytes == 4 && (word & 0xfa008000) == 0xf0000000 && word & 0x04004000 && !move;
+}
+
 /* What follows from the rest. */
 static void complete(struct t32_op *op, uint32_t word)
 {
 	bool floating = (op->bytes == 4 && (word & 0xec000e00) == 0xec000a00);
 
+	op->rotated = is_rotated(op, word);
 	op->makes_conditional = op->bytes == 2 && (word & 0xff00) == 0xbf00 && word & 15;
 	if (op->updates)
 		op->written |= op->address;

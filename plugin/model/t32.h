@@ -57,6 +57,7 @@ struct t32_op {
 	bool reads_flags;
 	bool sets_flags;
 	bool makes_conditional; /* IT */
+	bool rotated;           /* data processing, but a move, with a constant that is a byte rotated */
 	uint16_t address;       /* read to make an address */
 	uint16_t data;          /* read to be stored */
 	uint16_t sum;           /* read to be added to a product */

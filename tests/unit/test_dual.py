@@ -237,6 +237,9 @@ def test_the_cortex_m55_is_unvalidated() -> None:
 
 # --- whether another engine does the same with a core ---
 
+# Cores with rules that the blind test's engine had not.
+NEWER = {"cortex-m3", "cortex-m33", "cortex-m4", "cortex-m7"}
+
 
 def test_todays_engine_does_with_each_core_what_is_written_down(driver: Path) -> None:
     """If this fails, run `python tests/engine_behaviour.py`, and see in the commit which cores do something else."""
@@ -250,12 +253,13 @@ def test_a_core_that_another_engine_predicts_otherwise_is_of_the_older_one(drive
     test = kept_blind().test
     kept = Engine.model_validate_json(ENGINE.read_text(encoding="utf-8"))
     others = {core: digest for core, digest in test.behaviour.items() if kept.cores[core] != digest}
-    assert not others and "cortex-m7" not in test.behaviour
+    assert not others and not NEWER & set(test.behaviour)
     assert load_core("cortex-m7").model
     cores = set(test.cores)
-    assert changed(test, cores) == {"cortex-a55", "cortex-a72", "cortex-m7"}  # tables of other numbers
-    planted = kept.model_copy(update={"cores": kept.cores | {"cortex-m4": "0" * 64}})
-    assert changed(test, cores, planted) == {"cortex-a55", "cortex-a72", "cortex-m4", "cortex-m7"}
+    other = {"cortex-a55", "cortex-a72"} | NEWER  # tables of other numbers
+    assert changed(test, cores) == other
+    planted = kept.model_copy(update={"cores": kept.cores | {"cortex-m0": "0" * 64}})
+    assert changed(test, cores, planted) == other | {"cortex-m0"}
     assert changed(test, cores, kept.model_copy(update={"engine": "0" * 64})) == cores
     # Each number shows: one cycle more of one class.
     table = table_of("cortex-m4").replace("class mla cycles 1", "class mla cycles 2")

@@ -27,6 +27,7 @@ LDR_POST, LDR2_POST, LDR2_POST_R1 = "f8510b04", "f8532b04", "f8512b04"  # ldr r0
 ADD_W, STR_W, ADDS_R1 = "eb010002", "f8c10000", "3104"
 LDM3, PUSH3, POP2 = "e890000e", "b530", "bd10"  # ldm r0,{r1,r2,r3}; push {r4,r5,lr}; pop {r4,pc}
 MUL, MLA, UMULL, UMLAL, UDIV = "4348", "fb013002", "fba20103", "fbe20103", "fbb1f0f2"
+CMP_ROTATED, CMP_BYTE, MOVS_ROTATED, ADD_ROTATED = "f1b14fd8", "f1b10f6c", "f45f50d8", "f50050d8"
 BNE, B, BL, BX = "d1f7", "e7fe", "f000f800", "4770"
 IT, VADD, LDREX, SHIFTED, LITERAL = "bf08", "ee300a81", "e8510f00", "eb0100c2", "4801"
 
@@ -217,11 +218,12 @@ def test_an_address_made_just_before_waits(drive: Driver) -> None:
 
 @pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
 def test_wide_instructions_that_straddle_words(drive: Driver, core: str) -> None:
-    wide = [ADD_W] * 6
-    costs(drive, core, [(wide, PC, 6), (wide[:2], PC + 2, 2), (wide[:3], PC + 2, 4), (wide, PC + 2, 7)])
-    costs(drive, core, [([STR_W] * 3, PC + 2, 3), ([STR_W] * 4, PC + 2, 5)])
-    # A narrow one between moves the rest to words' beginnings.
-    costs(drive, core, [([ADD_W, ADD_W, NOP, ADD_W, ADD_W], PC + 2, 5)])
+    # AES of cortexm-AES has rows of three, nine and twelve behind a narrow one of a cycle, which cost nothing.
+    wide = [ADD_W] * 12
+    costs(drive, core, [(wide, PC, 12), (wide[:3], PC + 2, 3), (wide, PC + 2, 12), ([STR, *wide], PC, 13)])
+    # Behind an instruction of several cycles three of them cost one more, once.
+    costs(drive, core, [([LDR, *wide[:2]], PC, 4), ([LDR, *wide[:3]], PC, 6), ([LDR, *wide], PC, 15)])
+    costs(drive, core, [([LDR, NOP, *wide[:3]], PC + 2, 6), ([LDR, *wide[:3]], PC + 2, 5)])
 
 
 def test_targets_of_branches(drive: Driver) -> None:
@@ -244,14 +246,34 @@ def test_what_a_condition_left_out_takes_a_cycle(drive: Driver) -> None:
     assert sum(map(int, answers[0].split()[:6])) == 2
 
 
-def fresh(drive: Driver, tables: str, code: Sequence[str]) -> int:
+def fresh(drive: Driver, tables: str, code: Sequence[str], next_pc: int | None = None) -> int:
     """The cycles of a block with nothing before it."""
-    return sum(map(int, drive(tables, [run_line(code)])[0].split()[:6]))
+    return sum(map(int, drive(tables, [run_line(code, PC, next_pc)])[0].split()[:6]))
 
 
 def test_the_cortex_m33_waits_for_results(drive: Driver) -> None:
     costs(drive, "cortex-m33", [([LDR, "3001"], PC, 3), ([LDR, "3301"], PC, 2), ([MLA, "3001"], PC, 3)])
     costs(drive, "cortex-m33", [([SHIFTED, "3001"], PC, 3), ([LDM3], PC, 3)])
+    # What is stored may come a cycle later; an address may not.
+    costs(drive, "cortex-m33", [([LDR, "6018"], PC, 2), ([LDR, "6002"], PC, 3)])
+    # Flags of products and of rotated constants cost a cycle, and such a constant's result is late; a move's is not.
+    costs(drive, "cortex-m33", [([MUL], PC, 2), ([CMP_ROTATED], PC, 2), ([CMP_BYTE], PC, 1), ([MOVS_ROTATED], PC, 1)])
+    costs(drive, "cortex-m33", [([ADD_ROTATED, "3001"], PC, 3), ([MOVS_ROTATED, "3001"], PC, 2)])
+
+
+def test_branches_of_the_cortex_m33_begin_with_what_is_before(drive: Driver) -> None:
+    tables = table("cortex-m33")
+    end = PC + 64
+    for code, next_pc, expected in (
+        ([SUBS, BNE], None, 1),  # not taken
+        ([SUBS, BNE], end, 3),  # taken, and flags are set just before
+        ([STR, BNE], end, 2),
+        ([ADD_W, BNE], end, 3),  # narrow ones alone
+        ([SUBS, "d001", BNE], None, 2),  # not a third
+        ([IT, EORS, BNE], end, 3),  # in an IT block EORS sets no flags
+        ([NOP, BX], end, 2),
+    ):
+        assert fresh(drive, tables, code, next_pc) == expected, code
 
 
 # --- flash ---
