@@ -118,7 +118,9 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin": paths.PLUGIN / "worldwise", "model": paths.PLUGIN / "model"},
+        trees={f"plugin/{room}": paths.PLUGIN / room for room in ("model", "worldwise")}
+        # How A32 and T32 direct the flow, which a TA of 32 bits is of.
+        | {f"plugin/flat/decode.{suffix}": paths.PLUGIN / "flat" / f"decode.{suffix}" for suffix in ("c", "h")},
     )
 
 
