@@ -255,7 +255,8 @@ def _prepared(
     found = None
     if measure.ta and measure.client:
         others = [at(one) for one in measure.other_tas]
-        found = application(at(measure.ta), at(measure.client), measure.log_level, images, others)
+        paths = at(measure.ta), at(measure.client)
+        found = application(*paths, measure.log_level, images, others, measure.ta_target)
     wanted = _wanted(name, measure, place, found)
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
 
