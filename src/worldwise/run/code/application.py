@@ -29,8 +29,8 @@ _HEAD = struct.Struct("<IIIIHH")
 _MAGIC, _PLAIN, _SIGNED, _ENCRYPTED = 0x4F545348, 0, 1, 2
 # A TA that the supplicant loads has its UUID and its version behind the signature.
 _BOOTSTRAP = 20
-# Where an ELF file says of how many bits it is, and for which processor; and what OP-TEE loads on this core: A64, and A32
-# with T32, each in a file of its own bits.
+# Where an ELF file says of how many bits it is, and for which processor; and what OP-TEE loads on this core: A64 code,
+# and A32 and T32 code, each in a file of its own bits.
 _ELF_CLASS, _ELF_MACHINE = 4, 18
 _TARGETS = {(2, 183): TA_ARM64, (1, 40): TA_ARM32}
 # What a sentence says of a TA of each target.
@@ -133,8 +133,8 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore, target
     used = in_use.current()
     kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
     words = (
-        f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
-        f"by {whose}); --log-level 0 leaves out what its messages cost"
+        f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, CFG_TEE_TA_LOG_LEVEL={said} "
+        f"({_LEVELS[int(said)][2:]}, by {whose}); --log-level 0 leaves out what its messages cost"
     )
     words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
