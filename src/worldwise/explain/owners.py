@@ -313,8 +313,7 @@ class Explainer:
             self.space.read_inlined(self._addresses())
 
     def _addresses(self) -> Iterator[tuple[Level, int]]:
-        """All addresses that may be on a stack."""
-        # A TA may be of 32 bits.
+        """All addresses that may be on a stack; a TA may be of 32 bits."""
         halves = {block.pc for block in self.trace.blocks.values() if block.set == "t32"}
         for number, blocks in self._executed.items():
             for pc, code in blocks.items():

@@ -271,8 +271,8 @@ def elf_of(signed: bytes, ta: Path) -> bytes:
     if _class_of(found) not in _TARGETS:
         bits, machine = _class_of(found)
         raise WorldwiseError(
-            f"--ta {ta}: its code is for processor {machine} of ELF, in a file of {32 * bits} bits: OP-TEE loads here "
-            "64-bit code for AArch64 and 32-bit code for Arm.",
+            f"--ta {ta}: its code is for processor {machine} in an ELF file of class {bits}. OP-TEE loads here code "
+            "for AArch64 (183) of 64 bits (class 2), and for Arm (40) of 32 bits (class 1).",
             "build it by OP-TEE's TA dev kit, export-ta_arm64 or export-ta_arm32; or --ta DIR, which builds it so",
         )
     return found
