@@ -207,7 +207,8 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
             click.option(
                 "--ta-target",
                 type=click.Choice(TA_TARGETS),
-                help="What TAs are built for: 64-bit code or 32-bit code.  [default: ta_arm64]",
+                metavar="TARGET",
+                help="What TAs are built for: ta_arm64, or ta_arm32 for 32 bits.  [default: ta_arm64]",
             ),
             click.option(
                 "--firmware",
