@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """TAs of 32 bits on OP-TEE's core of 64 bits: counted to the instruction, functions named, calls followed."""
 
-from collections import Counter as Times
+import bisect
+import io
 from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 import own_codes
 from machines import note
 from own_explained import explained
 from worldwise.cli.user_code.memory import ta_words
+from worldwise.explain.own_code import OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
 from worldwise.libraries.user_code.kinds import TA_ARM32
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.symbols.space import Level
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
 from worldwise.run.code.application import application
 from worldwise.run.code.order import Wanted
@@ -56,6 +62,23 @@ __asm__(".syntax unified\\n.thumb\\n.type work,%function\\n.type last,%function\
 """
 
 
+def sets_of(explainer: OwnExplainer, elf: bytes) -> tuple[dict[int, str], dict[int, str]]:
+    """The set of each block of a TA, by its link-time address: as the plugin has it, and as the linker's symbols do."""
+    named = {"$a": "a32", "$t": "t32", "$d": "data"}
+    table = ELFFile(io.BytesIO(elf)).get_section_by_name(".symtab")
+    assert isinstance(table, SymbolTableSection)
+    kinds = sorted((one["st_value"], named[one.name[:2]]) for one in table.iter_symbols() if one.name[:2] in named)
+    read: dict[int, str] = {}
+    said: dict[int, str] = {}
+    for block in explainer.trace.blocks.values():
+        place = explainer.space.place(Level("secure", 0), block.pc)
+        if place and place.table.image == "ta":
+            at = block.pc - place.bias
+            read[at] = block.set
+            said[at] = kinds[bisect.bisect_right(kinds, (at, "~")) - 1][1]
+    return read, said
+
+
 def test_a_ta_of_32_bits(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """Four thousand turns more are eight thousand instructions more, of the function and of the client's whole call."""
     folders = own_codes.application(tmp_path / "one", ta__own_ta_dot_c=_TURNS)
@@ -71,8 +94,6 @@ def test_a_ta_of_32_bits(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     assert counts["answer"] == [three, three, seven] * 2
     # The second call of command 3, since the client binds its functions in the first.
     assert counts["TEEC_InvokeCommand.7"][0] - counts["TEEC_InvokeCommand.3"][1] == 8000
-    sets = Times(block.set for block in trace.blocks.values())
-    assert set(sets) == {"a64", "a32", "t32"}
     assert not any(one.lost for one in trace.passes)
     own_code.add(ready.code)
     try:
@@ -80,8 +101,11 @@ def test_a_ta_of_32_bits(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
         explainer.check()
         explanation = explainer.explain(explainer.sample(REGION_MEASURE, REGION_PLACE))
         words = ta_words(explainer, ready)
+        read, said = sets_of(explainer, found.elf)
     finally:
         own_code.remove(ready.code.name)
+    assert set(read.values()) == {"a32", "t32"}
+    assert read == said
     # What the region's own calls return to is within `answer`: `wide` stands on it, and it on the entry point.
     assert explanation.functions["answer", "ta"].self + explanation.functions["wide", "ta"].self == seven
     assert explanation.functions["TA_InvokeCommandEntryPoint", "ta"].inclusive > seven
