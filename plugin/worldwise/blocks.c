@@ -294,9 +294,12 @@ void block_write(struct block *block)
 	if (block->set != SET_A64)
 		record_text(record, "set", block->set == SET_T32 ? "t32" : "a32");
 	kinds = g_malloc0(block->instructions + (size_t)1);
-	for (uint32_t i = 0; i < block->instructions; i++)
-		kinds[i] = block->set == SET_A64 ? kind_of_a64(decode_word(block->code + block_offset(block, i)))
-						 : direction_in(block, i, &if_then).kind;
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		if (block->set == SET_A64)
+			kinds[i] = kind_of_a64(decode_word(block->code + block_offset(block, i)));
+		else
+			kinds[i] = direction_in(block, i, &if_then).kind;
+	}
 	record_text(record, "kinds", kinds);
 	g_free(kinds);
 	record_write(record);
