@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Says what plugin/flat makes of instructions: flat_decode < LINES. A line is `a32`, `t32` or `a64`, the address and up
+ * Says what plugin/arm32 makes of instructions: flat_decode < LINES. A line is `a32`, `t32` or `a64`, the address and up
  * to four bytes in hexadecimal, as one number whose first byte is the lowest. Printed are the flow, the target, what is
- * added to the stack pointer, whether it moves otherwise, the kind and the bytes; of a64, as plugin/worldwise has it, the
+ * added to the stack pointer, whether it moves otherwise, the kind and the bytes; of a64, as plugin/aarch64 has it, the
  * kind alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "flat/decode.h"
-#include "worldwise/kinds.h"
+#include "aarch64/kinds.h"
+#include "arm32/decode.h"
 
 int main(void)
 {

@@ -53,7 +53,7 @@ def packet(text: str | bytes) -> bytes:
 
 
 def framed(number: int, record: bytes) -> bytes:
-    """A record as guest/serial/serial.c sends it."""
+    """A record as guest/board-serial/serial.c sends it."""
     named = b"%08x %s" % (number, record)
     return b"~%s %08x %s\n" % (named[:8], zlib.crc32(named), record)
 

@@ -4,7 +4,7 @@
  * addresses come from a generator, so they are the same each time. Modes:
  *
  *   whole     everything runs through the model
- *   sampled   as plugin/worldwise samples it
+ *   sampled   as plugin/aarch64 samples it
  *   run       everything runs; printed is the second half, but for its begin
  *   warm      of the first half caches and predictors alone; printed is the same
  *

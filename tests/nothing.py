@@ -107,17 +107,17 @@ SUBJECTS: Mapping[str, Subject] = {
     ),
     "linux-armv8": Subject(
         _block('"linux-armv8"', '"sign", "verify"', '"micro-ecc"', _P256),
-        {"portable/operations.c": "signature_evidence", "portable/linux.c": "must_not_be_lost"},
-        "portable/linux.c",
-        ("portable/operations.c", "\treturn ops_sign(io.private_key,"),
+        {"operations/operations.c": "signature_evidence", "operations/linux.c": "must_not_be_lost"},
+        "operations/linux.c",
+        ("operations/operations.c", "\treturn ops_sign(io.private_key,"),
         frozenset({("sign", "linux")}),
         images=("linux/plain-initramfs.sh",),
     ),
     "mcu": Subject(
         _block('"nucleo-f446re"', '"sign", "verify"', '"micro-ecc"', _P256),
-        {"portable/operations.c": "signature_evidence", "mcu/main.c": "read_plan"},
+        {"operations/operations.c": "signature_evidence", "mcu/main.c": "read_plan"},
         "mcu/main.c",
-        ("portable/operations.c", "\treturn ops_sign(io.private_key,"),
+        ("operations/operations.c", "\treturn ops_sign(io.private_key,"),
         frozenset({("sign", "mcu")}),
     ),
     "own": Subject(

@@ -15,14 +15,14 @@
 
 #include <stdint.h>
 
-#include "../ops/portable/ops_curve.h"
+#include "../adapters/ops_curve.h"
 
 #undef OPS_BYTES
 #define OPS_BYTES 14
 #undef OPS_ORDER_BYTES
 #define OPS_ORDER_BYTES 14
 
-#include "../portable/frame.h"
+#include "../operations/frame.h"
 
 #undef FRAME_CURVE
 #define FRAME_CURVE "secp112r1"
@@ -33,7 +33,7 @@
  * Known answers, in the place of known.h: a key of our own, a signature of "sample" with the nonce of RFC 6979 and a shared
  * secret with the peer 0x1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d times the generator, by python-ecdsa 0.19.
  */
-#define WORLDWISE_PORTABLE_KNOWN_H
+#define WORLDWISE_OPERATIONS_KNOWN_H
 #define UNUSED_HERE __attribute__((unused)) /* in sources other than known.c */
 
 static const uint8_t known_private[] UNUSED_HERE = {

@@ -22,7 +22,7 @@ static void fill(void)
 
 __attribute__((constructor)) static void start(void)
 {
-	/* Without one, on a host that is measured itself, the digits of the seed are none: the draw is the same there too. */
+	/* Without one, on a host that is measured itself, the seed has no digits: the draw is the same there too. */
 	const char *seed = getenv(VARIABLE);
 
 	drbg_start(&drbg, (const uint8_t *)(seed ? seed : ""), seed ? strlen(seed) : 0);

@@ -2,7 +2,7 @@
 /* Another draw for a portable implementation in Linux: its random bytes begin further on in their sequence. */
 #include <stdlib.h>
 
-#include "../ops/portable/ops.h"
+#include "../adapters/ops.h"
 
 #define VARIABLE "WORLDWISE_DRAW"
 /* No case draws as much as one step. */

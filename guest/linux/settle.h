@@ -7,7 +7,7 @@
 
 #define SEED_BYTES 32
 
-/* Reads 2 * SEED_BYTES hexadecimal digits. Returns 0, or -1 if they are none. */
+/* Reads 2 * SEED_BYTES hexadecimal digits. Returns 0, or -1 if there are others. */
 int settle_read(const char *text, uint8_t seed[SEED_BYTES]);
 
 /* Starts the generator of OP-TEE's core with a seed. Returns 0, or -1. A machine without OP-TEE has nothing to start. */

@@ -30,7 +30,7 @@ static uint32_t round_ticks;
 static uint64_t round_ns;
 static uint32_t vectors;
 
-/* Written by hand, for the number of its instructions to be COUNTER_HANDLER whatever the compiler is told. */
+/* Written by hand, for the number of its instructions to be COUNTER_HANDLER whatever the compiler's options are. */
 __attribute__((naked)) void SysTick_Handler(void)
 {
 	__asm__ volatile(".syntax unified\n\t"

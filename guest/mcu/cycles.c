@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "../portable/frame.h"
+#include "../operations/frame.h"
 #include "core.h"
 
 #define SYST_RVR (*(volatile uint32_t *)0xE000E014u)

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "../ops/portable/ops.h"
+#include "../adapters/ops.h"
 
 extern char bss_begin[];
 

@@ -7,8 +7,8 @@
 
 #include "../bench/record.h"
 #include "../bench/semihost.h"
-#include "../portable/frame.h"
-#include "../portable/operations.h"
+#include "../operations/frame.h"
+#include "../operations/operations.h"
 #include "counter.h"
 #include "heap.h"
 #include "semihost_call.h"

@@ -34,7 +34,7 @@ extern const char text_end[];
 #define CFSR_BUS 0x0000FF00u
 #define CFSR_MMFAR_VALID (1u << 7)
 #define CFSR_BFAR_VALID (1u << 15)
-/* How many return addresses of a stack that ran over are told. */
+/* How many return addresses are printed when a stack ran over. */
 #define CALLS 6
 
 void SysTick_Handler(void);

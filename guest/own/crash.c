@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-/* Return addresses that are told. */
+/* How many return addresses are printed. */
 #define MOST_BACK 9
 
 /* What a thread of the program was doing when it was sent a signal. */

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../ops/portable/ops.h"
+#include "../adapters/ops.h"
 #include "library.h"
 
 #ifndef LIBRARY_NAME

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../adapters/ops.h"
 #include "../mcu/core.h"
 #include "../mcu/counter.h"
-#include "../ops/portable/ops.h"
-#include "../portable/frame.h"
-#include "../portable/operations.h"
+#include "../operations/frame.h"
+#include "../operations/operations.h"
 #include "library.h"
 #include "secure.h"
 

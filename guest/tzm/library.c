@@ -2,7 +2,7 @@
 /* A library of ops.h behind the gate. */
 #include "gate.c"
 
-#include "../ops/portable/ops.h"
+#include "../adapters/ops.h"
 
 static int carry_out(const struct library_request *request)
 {

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../ops/pqc/pqc.h"
+#include "../pqc-adapters/pqc.h"
 #include "library.h"
 
 #ifndef LIBRARY_NAME

@@ -2,7 +2,7 @@
 /* A post-quantum scheme of pqc.h behind the gate. */
 #include "gate.c"
 
-#include "../ops/pqc/pqc.h"
+#include "../pqc-adapters/pqc.h"
 
 #if !PQC_IS_KEM
 /* Message and context are the last two inputs. */

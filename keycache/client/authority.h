@@ -22,7 +22,7 @@
 
 struct authority {
 	const char *folder;
-	const char *passphrase; /* a file whose first line it is, or NULL: it is asked for */
+	const char *passphrase; /* a file whose first line it is, or NULL: the tool asks for it */
 	int directory;          /* locked while it is open */
 	uint8_t signer[KEYCACHE_POINT_BYTES];
 	uint8_t backup[KEYCACHE_POINT_BYTES];

@@ -627,7 +627,7 @@ enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, c
 	error = check_aad(handle, aad_size);
 	if (error)
 		return error;
-	/* A server that takes none need not be told of none. */
+	/* Without messages there is nothing to say to a server that takes none. */
 	error = ask(handle, words, aad_size ? 4 : 3, &reply);
 	return error ? error : take_message(handle, reply, message, size);
 }

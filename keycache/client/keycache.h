@@ -158,7 +158,7 @@ struct keycache_payload {
 	size_t message_size;
 };
 
-/* False if it is none: another format, a sender that is no id, a message of a size that none has. */
+/* False if it is no message: another format, a sender that is no id, a message of a size that none has. */
 bool keycache_payload_read(struct keycache_payload *payload, const void *bytes, size_t size);
 /* The message's additional data, of a payload of this topic: at most KEYCACHE_MOST_AAD bytes. 0: the topic is too long. */
 size_t keycache_payload_aad(const struct keycache_payload *payload, const char *topic, void *aad);

@@ -55,7 +55,7 @@ int tool_read(struct job *job, bool hex);
 int tool_write(const struct job *job, bool hex);
 /* A key, from --random or as tool_read has it. */
 int tool_read_key(struct job *job);
-/* The handle is to be closed in any case. */
+/* The caller closes the handle in any case. */
 int tool_connect(struct job *job, struct keycache **handle);
 
 /* authority_tool.c: verbs that need no connection, or make one themselves. */

@@ -20,7 +20,7 @@
 
 #include "service.h"
 
-/* Half of what libFuzzer is told to send at most, so that some requests are too large. */
+/* Half of the most that libFuzzer sends, so that some requests are too large. */
 #define MAX_REQUEST 1024u
 /* Two keys: a third one that is used puts one of them out. */
 #define BOUND_BYTES 256u

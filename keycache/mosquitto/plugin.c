@@ -155,7 +155,7 @@ static int check_read(const struct mosquitto_evt_acl_check *event)
 
 	if (!keycache_payload_read(&message.payload, event->payload, event->payloadlen))
 		return MOSQ_ERR_ACL_DENIED;
-	/* Away: whether there is a key for it then is asked when it comes back and the broker asks again. */
+	/* Away: whether there is a key for it then is asked when it comes back and the broker asks once more. */
 	if (!certified(event->client, name))
 		return remembered(event->client, name) ? MOSQ_ERR_PLUGIN_IGNORE : MOSQ_ERR_ACL_DENIED;
 	switch (relay_see(&message, name)) {

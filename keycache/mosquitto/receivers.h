@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Who is connected, and to what: from the broker's events, so that one request can ask for the copies of all receivers of a
- * message. It is a guess. Who is missing (a shared subscription, one restored from the broker's file) is asked for alone; a copy
+ * message. It is a guess. Who is missing (a shared subscription, one restored from the broker's file) gets a request of its own; a copy
  * too many is forgotten.
  */
 #ifndef KEYCACHE_RECEIVERS_H

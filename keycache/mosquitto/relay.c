@@ -71,7 +71,7 @@ static void describe(struct slot *slot, const struct relayed *one, const char *n
 	slot->hash = sum ? sum : 1;
 }
 
-/* The slot of a copy, or SLOTS. The newest are looked at first: what is asked for was mostly made just now. */
+/* The slot of a copy, or SLOTS. The newest come first: the broker mostly wants one that was made just now. */
 static unsigned find(const struct slot *wanted)
 {
 	uint64_t now = now_ms();
@@ -262,7 +262,7 @@ enum relay_result relay_ahead(const struct relayed *message, const char *const *
 		result = ask_for(message, names + at, size);
 		at += size;
 	} while (!result && at < count);
-	/* What the last ones lack is asked for when it is their turn. */
+	/* The last ones get what they lack when it is their turn. */
 	return at > KEYCACHE_COPIES ? RELAY_DONE : result;
 }
 

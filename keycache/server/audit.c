@@ -14,7 +14,7 @@
 #include "histogram.h"
 #include "id.h"
 
-/* How many pairs of a client and a kind are told apart; further ones share one limit. */
+/* How many pairs of a client and a kind have a limit of their own; further ones share one. */
 #define LIMITS 256u
 #define NAME_BYTES (KEYCACHE_ID_BYTES + 1)
 

@@ -48,7 +48,7 @@ static inline bool is_admin(const struct call *call)
 	return service_is_admin(call->service, call->client);
 }
 
-/* Runs a request, and tells the audit log what became of it. False, and nothing is told: there is more to do. */
+/* Runs a request, and writes its result to the audit log. False, with nothing written: there is more to do. */
 bool run_request(const struct call *call);
 
 /* Why a request is refused, in more words than its client gets: for the audit log. The first reason counts. */
@@ -58,7 +58,7 @@ static inline void note(const struct call *call, const char *why)
 		call->service->why = why;
 }
 
-/* To the audit log: what became of a request that was answered by what stands in the reply from `begin` on. */
+/* Writes a request's result to the audit log; its answer stands in the reply from `begin` on. */
 void report_request(const struct call *call, size_t begin);
 /* The same of a request about several keys, for one of them, with the TA's result. `to` may be NULL. */
 void report_key(const struct call *call, const struct resp_argument *from, const struct resp_argument *to,

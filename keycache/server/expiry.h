@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines of keys: when a key is to be deleted, and when a previous key is to be forgotten. Each key has one of each kind at most.
+ * Deadlines of keys: when the server deletes a key, and when it forgets a previous one. Each key has one of each kind at most.
  * They are in a journal beside the shadow's log, so that a restart keeps them; without a directory they are in memory alone.
  *
  * The clock is the wall's, but never goes back: not while the server runs (it goes on with the time since the machine's start then), and

@@ -82,7 +82,7 @@ static inline uint8_t id_put(uint8_t id[KEYCACHE_ID_BYTES], const char *text)
 	return (uint8_t)(size | (id_is_previous(text) ? KEYCACHE_PREVIOUS : 0));
 }
 
-/* And back. False if it is none. */
+/* And back. False if it is no id. */
 static inline bool id_take(struct id *id, const uint8_t *bytes, uint8_t length)
 {
 	bool previous = length & KEYCACHE_PREVIOUS;

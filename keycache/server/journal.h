@@ -42,7 +42,7 @@ struct journal {
 	struct journal_counts counts;
 };
 
-/* What to do with an entry that was read. False: give up. One that makes no sense is to be counted as damaged. */
+/* What to do with an entry that was read. False: give up. The caller counts an entry that makes no sense as damaged. */
 typedef bool (*journal_take)(void *owner, struct journal *journal, uint32_t kind, const void *payload);
 
 struct journal journal_none(void);

@@ -76,10 +76,10 @@ static struct tee_how how_of(const struct wishes *wishes, bool relaxed)
 /* What the TA made of a key's client, or did not. */
 static void take_records(struct service *service, const struct id *id, uint32_t res, const struct tee_records *records)
 {
-	/* Old key or new one? The TA says by the record that is asked for next. */
+	/* Old key or new one? The record that the TA asks for next says it. */
 	if (res)
 		service_uncache(service, id->text);
-	/* Which one the TA's cache has as the previous key, nobody has said. */
+	/* The server does not know which one the TA's cache has as the previous key. */
 	service_uncache(service, id_previous(id->text).text);
 	for (size_t i = 0; !res && i < records->count; i++)
 		(void)shadow_put(service->shadow, &records->record[i]);
@@ -235,7 +235,7 @@ void command_enrol(const struct call *call)
 	call->service->about = id;
 	if (!take_wishes(call, 2, false, &wishes))
 		return;
-	/* Whatever is asked for, the statement says that none is kept. */
+	/* Whatever the request says, the statement says that none is kept. */
 	if (enrolling.statement.at_once)
 		wishes.keep = 0;
 	if (!is_signed(call, &enrolling.statement, &wishes) ||

@@ -18,7 +18,7 @@ struct metrics;
 
 /* Port 0 takes a free one; *port is the one that it was. NULL, and said on standard error why. */
 struct metrics *metrics_start(uv_loop_t *loop, unsigned *port, struct service *service);
-/* Once a second: closes who takes too long. NULL is none, here and below. */
+/* Once a second: closes connections that take too long. NULL means no metrics, here and below. */
 void metrics_tick(struct metrics *metrics);
 /* Closes all; the loop must run on for that, and then metrics_free. */
 void metrics_stop(struct metrics *metrics);

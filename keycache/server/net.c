@@ -128,7 +128,7 @@ static void forget_errors(void)
 		ERR_clear_error();
 }
 
-/* To the audit log: what became of a connection, and why if it was refused or closed. */
+/* Writes to the audit log how a connection ended, and why it was refused or closed. */
 static void report(const struct connection *one, const char *event, const char *outcome, const char *why)
 {
 	const struct audit_event all = { .kind = AUDIT_CONNECTION,

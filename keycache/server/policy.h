@@ -33,7 +33,7 @@ struct policy_queue {
 };
 
 #define POLICY_QUEUES 4
-/* The queue that is none: its objects are not kept. */
+/* No queue: such objects are not kept. */
 #define POLICY_OUT 0
 
 struct policy_kind;

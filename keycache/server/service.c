@@ -253,7 +253,7 @@ static void undo(struct service *service, struct use *use)
 		(void)tee_evict(&service->tee, victim.text);
 }
 
-/* Of results that come after all keys were found, and kept if they were to be: nothing is to be undone. */
+/* For results that come after all keys were found, and kept if the request said so: nothing needs undoing. */
 static bool all_were_found(uint32_t res)
 {
 	return !res || res == KEYCACHE_BAD_TAG || res == KEYCACHE_GET_OFF || res == KEYCACHE_WORN_OUT ||
@@ -288,7 +288,7 @@ static uint32_t operate(struct service *service, const struct job *job, struct u
 		*size = in_size + KEYCACHE_EXTRA_BYTES;
 		return tee_seal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	case UNSEAL:
-		/* What is asked for must be there to be written to, even if it is nothing. */
+		/* An output needs a buffer, even one of no bytes. */
 		*size = in_size > KEYCACHE_EXTRA_BYTES ? in_size - KEYCACHE_EXTRA_BYTES : 1;
 		return tee_unseal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	default:
@@ -976,7 +976,7 @@ static void command_relay(const struct call *call)
 		report_copies(call, argument(call, 1), copies, copied);
 }
 
-/* A client is told of the server; what the others do is the administrator's to know. */
+/* A client learns about the server; what other clients do, only the administrator may know. */
 static void command_info(const struct call *call)
 {
 	struct service *service = call->service;

@@ -175,7 +175,7 @@ struct shadow *shadow_open(const char *directory, char *problem, size_t size)
 		what = "another server uses it; stop that one or name another directory with --shadow";
 		goto failed;
 	}
-	/* One of another version is as good as none: the TA makes the records anew, one by one, as they are asked for. */
+	/* A file of another version counts as no file: the TA makes each record anew when somebody needs it. */
 	if (!journal_open(&shadow->log, shadow->directory, &log_format, take_entry, shadow))
 		goto failed_errno;
 	return shadow;

@@ -181,7 +181,7 @@ uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, 
 
 uint32_t tee_verify(struct tee *tee, const struct keycache_enrolment *statement)
 {
-	/* What is asked for must be there to be written to, even if it is nothing. */
+	/* An output needs a buffer, even one of no bytes. */
 	uint8_t nothing[2];
 	struct tee_parameter parameters[4] = { input(statement, sizeof(*statement)), value(KEYCACHE_VERIFY, 0),
 					       output(&nothing[0], 1), output(&nothing[1], 1) };
@@ -341,7 +341,7 @@ uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *
 		      KEYCACHE_FAN_MOST * (sizeof(struct keycache_receiver) + sizeof(struct keycache_offer))];
 	struct keycache_fan fan = { .count = (uint8_t)count, .aad_size = (uint32_t)aad.size };
 	uint32_t results[KEYCACHE_FAN_MOST] = { 0 };
-	/* What is asked for must be there to be written to, even if it is nothing. */
+	/* An output needs a buffer, even one of no bytes. */
 	size_t most = count ? count : 1;
 	size_t at = sizeof(fan);
 	struct tee_parameter parameters[4];

@@ -128,7 +128,7 @@ uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, 
 /* What one call of tee_fan_out answers at most. */
 #define TEE_FAN_BYTES (160u * 1024u)
 
-/* A receiver of tee_fan_out: its key, and what became of it. */
+/* A receiver of tee_fan_out: its key, and its result. */
 struct tee_receiver {
 	struct tee_key key;
 	uint32_t result;

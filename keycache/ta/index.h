@@ -16,7 +16,7 @@ enum marks { MARK_TAKEN = 1, MARK_PREVIOUS = 2, MARK_ENROLLED = 4, MARK_WEARING 
 /* How many slots of a kind there are. */
 struct tally {
 	uint32_t clients;
-	uint32_t previous; /* they are none of the clients, and counted in nothing else */
+	uint32_t previous; /* not counted among the clients, nor anywhere else */
 	uint32_t enrolled;
 	uint32_t wearing;
 	uint32_t worn;

@@ -176,7 +176,7 @@ static void give_message(TEE_Param *param, size_t bytes)
 	param->memref.size = bytes;
 }
 
-/* Whether an output takes so many bytes; how many are due is told in any case. */
+/* Whether an output has room for so many bytes; the answer says in any case how many there are. */
 static TEE_Result fits(TEE_Param *param, size_t bytes)
 {
 	size_t size = param->memref.size;
@@ -986,7 +986,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		owner = session->client;
 		owned = true;
 	}
-	/* libteec copies as many bytes back as are told, whatever the result is. */
+	/* libteec copies back as many bytes as the size says, whatever the result is. */
 	for (i = 0; res && res != TEE_ERROR_SHORT_BUFFER && i < TEE_NUM_PARAMS; i++)
 		if (TEE_PARAM_TYPE_GET(types, i) == MEMORY_OUT)
 			params[i].memref.size = 0;

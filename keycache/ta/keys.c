@@ -548,7 +548,7 @@ TEE_Result keys_forget(const struct id *id)
 	return res;
 }
 
-/* What is to be done with a client's previous key before it gets another one. */
+/* Handles a client's previous key before the client gets another one. */
 static TEE_Result prepare(const struct id *id, const struct key *successor, const struct setting *setting,
 			  struct records *records)
 {

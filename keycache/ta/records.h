@@ -13,7 +13,7 @@ void records_close(void);
 TEE_Result records_use(const uint8_t seal_key[SEAL_KEY_BYTES]);
 
 /*
- * Whether a record that was just sealed is to be the last one of its seal key: one of 2^27 is, as chance has it. That a key seals
+ * Whether a record that was just sealed is the last one of its seal key: one of 2^27 is, as chance has it. That a key seals
  * more than the 2^32 that random nonces are good for has a chance of e^-32, and nobody has to count.
  */
 bool record_is_last(const struct keycache_record *record);

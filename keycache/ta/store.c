@@ -205,7 +205,7 @@ TEE_Result store_save_meta(const struct meta *meta)
 	return res;
 }
 
-/* How many slots an open bucket has; it is closed if it is none of ours. */
+/* How many slots an open bucket has; it is closed if it is not ours. */
 static TEE_Result check_bucket(TEE_ObjectHandle object, uint32_t bucket, uint32_t *slots)
 {
 	TEE_ObjectInfo info;

@@ -84,7 +84,7 @@ _ML_KEM = ("-DPQC_SCHEME=PQC_ML_KEM_768", '-DPQC_NAME="ml-kem-768"')
 _COUNTER = tuple(
     f"-DCOUNTER_{name}=16" for name in ("HZ", "INSTRUCTION_NS", "ROUND_TICKS", "ROUND_NS", "SHORT_TICKS", "SHORT_NS")
 )
-_APPS = (*(f"-Iguest/apps/{path.name}" for path in sorted((paths.GUEST / "apps").iterdir())), "-Iguest/portable")
+_APPS = (*(f"-Iguest/apps/{path.name}" for path in sorted((paths.GUEST / "apps").iterdir())), "-Iguest/operations")
 _KEYCACHE = (
     *(*_LINUX, *_OPENSSL, "-DMAX_STORED_FILES=128", "-DMAX_DATA=8"),
     *(
@@ -132,14 +132,14 @@ GROUPS = {
         (
             "guest/linux/*.c",
             "guest/own/*.c",
-            "guest/plain/*.c",
-            "guest/silicon/*.c",
+            "guest/kernel-symbols/*.c",
+            "guest/board-linux/*.c",
             "guest/bench/*.c",
             "guest/inputs/*.c",
             "guest/apps/*/*.c",
             "guest/apps/*/linux/*.c",
             "guest/apps/faults/supplicant/*.c",
-            "guest/ops/entropy.c",
+            "guest/optee-libraries/entropy.c",
             "!guest/linux/draw.c",
             "!guest/apps/crypto/linux/*.c",
             "!guest/apps/pqc/*.c",
@@ -164,14 +164,15 @@ GROUPS = {
         ),
         (
             "guest/linux/draw.c",
-            "guest/portable/*.c",
+            "guest/operations/*.c",
             "guest/apps/crypto/linux/*.c",
             "guest/apps/attestation/linux/library/*.c",
-            "guest/hardclock/case.c",
+            "guest/mbedtls-clock/case.c",
         ),
     ),
     "post-quantum": Group(
-        (*_LINUX, *_P256, *_ML_KEM), ("guest/pqc/*.c", "guest/apps/pqc/*.c", "!guest/pqc/footprint.c")
+        (*_LINUX, *_P256, *_ML_KEM),
+        ("guest/pqc-operations/*.c", "guest/apps/pqc/*.c", "!guest/pqc-operations/footprint.c"),
     ),
     "key cache": Group(
         _KEYCACHE,
@@ -181,7 +182,7 @@ GROUPS = {
     "TAs": Group(
         (
             *(*_TA, *_APPS, *_P256, *_ML_KEM, "-DFRAME_HAS_SIGN=1", "-DFRAME_HAS_ECDH=0", "-DFRAME_HAS_SHA256=0"),
-            "-Iguest/ops/portable",
+            "-Iguest/adapters",
             "-Ikeycache/include",
             "-Ikeycache/ta",
             "-Iguest/apps/pkcs11/measured",
@@ -189,12 +190,12 @@ GROUPS = {
         ("guest/apps/*/ta/*.c", "guest/apps/keycache/measured/ta.c"),
     ),
     "TAs' engines": Group(
-        (*_TA, *_P256, "-Iguest/apps/attestation", "-Iguest/apps/attestation/ta", "-Iguest/portable"),
+        (*_TA, *_P256, "-Iguest/apps/attestation", "-Iguest/apps/attestation/ta", "-Iguest/operations"),
         ("guest/apps/attestation/ta/*/*.c",),
     ),
     "firmware": Group(
         (*_FIRMWARE, *_P256, *_COUNTER, *_ML_KEM, '-DFRAME_BOARD="one"', "-DFOOTPRINT_KEYGEN", "-DFOOTPRINT_SIGN"),
-        ("guest/mcu/*.c", "guest/pqm4/start.c", "guest/pqc/footprint.c"),
+        ("guest/mcu/*.c", "guest/pqm4/start.c", "guest/pqc-operations/footprint.c"),
     ),
     "TrustZone-M": Group(
         (*_SECURE, *_P256, *_COUNTER, *_ML_KEM, '-DLIBRARY_NAME="one"', "-DGATEWAY_WAY=way_empty"),
@@ -202,7 +203,7 @@ GROUPS = {
     ),
     "serial lines": Group(
         (*_FIRMWARE, "-DSERIAL_STATUS=0x40ul", "-DSERIAL_MASK=1", "-DSERIAL_READY=1", "-DSERIAL_DATA=0x44ul"),
-        ("guest/serial/*.c",),
+        ("guest/board-serial/*.c",),
     ),
     "mbed TLS": Group(
         (
@@ -213,7 +214,7 @@ GROUPS = {
     ),
     "mbed TLS 2.28": Group(
         (*_LINUX, "-isystem", "/headers/mbedtls-2.28", "-isystem", "/headers/mbedtls-2.28/include"),
-        ("guest/hardclock/timing.c",),
+        ("guest/mbedtls-clock/timing.c",),
     ),
     "AES by OpenSSL": Group(
         (*_LINUX, *_OPENSSL, *_P256, "-DAES_EXTENSION=1", "-Iguest/apps/aes"),
@@ -227,7 +228,7 @@ _MEANT = {
     ("plugin/model/mcu_core.h", "cert-int09-c"): "the last unit is so many behind the first",
     ("guest/apps/attestation/scenario.c", "clang-analyzer-core.uninitialized.Assign"): "a plan has one sample at least",
     ("guest/linux/init.c", "clang-analyzer-core.NonNullParamChecker"): "the command line of a case names a program",
-    ("plugin/flat/tasks.c", "clang-analyzer-core.NullDereference"): "there is a current task from the beginning on",
+    ("plugin/arm32/tasks.c", "clang-analyzer-core.NullDereference"): "there is a current task from the beginning on",
     ("plugin/model/mcu.c", "clang-analyzer-core.DivideZero"): "an address is pushed where there is room for one only",
     ("plugin/model/model.c", "clang-analyzer-unix.Stream"): "without memory the program ends",
     ("plugin/secrets/main.c", "clang-analyzer-unix.Malloc"): "the block is kept by what is called when it is executed",
@@ -248,9 +249,9 @@ _CORES = (TEE_CORE, "cortex-m4", "cortex-m33")
 _SOURCES = ("bearssl", "wolfssl")
 # What clang does not read: the headers that these include come out of a library's build, or out of a crate.
 _LEFT = (
-    "guest/ops/libtomcrypt.c",
-    "guest/ops/mbedtls.c",
-    "guest/ops/optee-shim/*.c",
+    "guest/optee-libraries/libtomcrypt.c",
+    "guest/optee-libraries/mbedtls.c",
+    "guest/optee-libraries/optee-shim/*.c",
     "guest/pqm4/main.c",
     "guest/validation/*.c",
     # Others include it.
@@ -265,7 +266,7 @@ def _of_adapter(library: Portable | Library, words: Sequence[str], target: Seque
     system = [f"/headers/{folder}/{one}" for one in library.manifest.build.include]
     if library.manifest.source and library.manifest.source.packages:
         system += [f"/headers/packages/usr/include{one}" for one in ("", "/aarch64-linux-gnu")]
-    words = [*words, f"-I{room}", "-Iguest/ops/portable", *(word for one in system for word in ("-isystem", one))]
+    words = [*words, f"-I{room}", "-Iguest/adapters", *(word for one in system for word in ("-isystem", one))]
     return Group((*target, *words), (f"{room}/{library.adapter.name}",))
 
 

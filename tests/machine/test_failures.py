@@ -106,7 +106,7 @@ def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: P
 
 
 class WithoutQemu(Lab):
-    """A lab in which QEMU is not to be found."""
+    """A lab without QEMU."""
 
     def command(self, argv: Sequence[str | Path], **options: Any) -> list[str]:
         """The command line of the real lab, with another program in QEMU's place."""

@@ -40,7 +40,7 @@ def workers_of(process: int) -> list[int]:
 
 
 def test_a_run_by_workers_is_the_run_of_one_machine(tmp_path: Path, lab: Lab) -> None:
-    """A worker is killed while it has a case. If this fails, `--on` is not to be trusted with a cluster."""
+    """A worker is killed while it has a case. If this fails, `--on` loses cases on a cluster."""
     tool = Tool(tmp_path, lab.cache)
     choice = (*CHOICE, "--operation", "keygen", "--operation", "ecdh", "--samples", "9", "--fresh")
     shared = tmp_path / "shared"

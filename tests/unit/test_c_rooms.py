@@ -14,12 +14,12 @@ _ROW = re.compile(r"^\| `([\w/-]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(\.\./[^"]+)"', re.MULTILINE)
 # What the page of guest/ says below its table.
 _MORE = {
-    "apps/attestation": {"ops", "ops/portable", "portable"},
-    "apps/crypto": {"ops", "ops/portable", "portable"},
-    "apps/pqc": {"ops", "ops/portable", "ops/pqc", "portable", "pqc"},
+    "apps/attestation": {"optee-libraries", "adapters", "operations"},
+    "apps/crypto": {"optee-libraries", "adapters", "operations"},
+    "apps/pqc": {"optee-libraries", "adapters", "pqc-adapters", "operations", "pqc-operations"},
     "apps/keycache": {"apps/echo", "apps/faults"},
     "apps/pkcs11-openssl": {"apps/pkcs11"},
-    "apps/sha256": {"ops"},
+    "apps/sha256": {"optee-libraries"},
     "apps/storage": {"apps/faults"},
 }
 

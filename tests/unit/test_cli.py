@@ -49,7 +49,7 @@ Call = Callable[..., Answer]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the tool as `./worldwise` does, with output that is no terminal. A lab is not to be had."""
+    """Calls the tool as `./worldwise` does, with output that is no terminal, and without a lab."""
 
     def no_lab(*_: object) -> NoReturn:
         raise AssertionError("the lab was asked for")

@@ -34,7 +34,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command. A lab is not to be had."""
+    """Calls the command, without a lab."""
 
     def no_lab(*_: object) -> NoReturn:
         raise AssertionError("the lab was asked for")
@@ -49,7 +49,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_help_names_every_way(call: Call) -> None:
-    """If this fails, what the command can do is not to be found."""
+    """If this fails, a user does not find what the command can do."""
     status, out, _ = call("--help-all")
     assert status == 0
     for word in (

@@ -48,7 +48,7 @@ def test_lines_of_several_are_kept(tmp_path: Path) -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asked:
-    """What is asked of the machine, which says something."""
+    """What the tool asks of a machine, and the machine's answer."""
     found: Asked = []
     lab = SimpleNamespace(ensure=lambda: None, digest="lab", cache=tmp_path)
 

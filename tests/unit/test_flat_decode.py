@@ -132,7 +132,7 @@ def program(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
     """The program that says what the plugin makes of instructions."""
     directory = tmp_path_factory.mktemp("flat")
     return model_programs.build(
-        "flat_decode", directory, request, "flat/decode.c", "worldwise/decode.c", "worldwise/kinds.c"
+        "flat_decode", directory, request, "arm32/decode.c", "aarch64/decode.c", "aarch64/kinds.c"
     )
 
 

@@ -92,7 +92,7 @@ def test_one_makes_a_root_and_who_also_wants_it_waits(tmp_path: Path, monkeypatc
 
 
 def test_two_roots_are_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this fails, a root waits for another one that it has nothing to do with."""
+    """If this fails, a root waits for an unrelated one."""
     both = threading.Barrier(2)
 
     def make(making: Making, directory: Path) -> None:

@@ -63,7 +63,7 @@ def test_layers_stand_in_the_order_of_their_first_rules(tmp_path: Path) -> None:
 
 
 def test_helpers_are_patterns(tmp_path: Path) -> None:
-    """If this fails, a function is folded into its callers that is none, or the other way round."""
+    """If this fails, a function that is not inlined is folded into its callers, or the other way round."""
     rules = load(tmp_path, SMALL)
     assert [rules.is_helper(name) for name in ("memset", "__memcpy", "memset2", "main")] == [True, True, False, False]
     assert not load(tmp_path, '[[layer]]\nname = "a"\nimages = ["*"]\n').is_helper("memset")
@@ -170,11 +170,11 @@ def test_every_layer_of_a_call_is_there(layer: str) -> None:
         ("ta", "ta/arch/arm/user_ta_header.c", "__ta_entry", "TA runtime"),
         ("ta", "lib/libutee/tee_api.c", "TEE_Malloc", "TA runtime"),
         ("ta", "guest/apps/attestation/ta/attestation_ta.c", "TA_InvokeCommandEntryPoint", "TA code"),
-        ("program", "guest/ops/pqc/wolfssl-pqc.c", "pqc_encaps", "adapter"),
-        ("program", "guest/pqc/operations.c", "run_encaps", "bench"),
+        ("program", "guest/pqc-adapters/wolfssl-pqc.c", "pqc_encaps", "adapter"),
+        ("program", "guest/pqc-operations/operations.c", "run_encaps", "bench"),
         ("program", "guest/tzm/pqc-behind.c", "pqc_encaps", "non-secure caller"),
         ("secure", "guest/tzm/pqc-library.c", "carry_out", "gateway"),
-        ("secure", "guest/ops/pqc/wolfssl-pqc.c", "pqc_encaps", "secure"),
+        ("secure", "guest/pqc-adapters/wolfssl-pqc.c", "pqc_encaps", "secure"),
         ("a.out", "", "main", NO_RULE),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Own code: what is asked of it, the files that it becomes, and how its regions are read."""
+"""Own code: its options, the files that it becomes, and how its regions are read."""
 
 import json
 import shutil

@@ -45,7 +45,7 @@ _OF_X25519 = bytes(range(100, 132))
 
 def _known(scheme: str) -> Mapping[str, bytes]:
     """The arrays of a header with known answers."""
-    text = (paths.GUEST / "pqc" / "known" / f"{scheme}.h").read_text(encoding="utf-8")
+    text = (paths.GUEST / "pqc-operations" / "known" / f"{scheme}.h").read_text(encoding="utf-8")
     return {
         name: bytes(int(byte, 16) for byte in re.findall(r"0x([0-9a-f]{2})", body))
         for name, body in re.findall(r"known_(\w+)\[\] = \{(.*?)\};", text, re.DOTALL)

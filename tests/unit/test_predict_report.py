@@ -321,7 +321,7 @@ def shown(lines: list[reports.Line], budget: str = "") -> str:
 
 
 def test_the_screen_says_verdict_and_interval_in_time_first() -> None:
-    """If this fails, the sentence that README promises is not to be found in 146 lines."""
+    """If this fails, the sentence that README promises is missing in 146 lines."""
     lines = [
         line_of("sign", "first", 3_000_000),
         line_of("sign", "warm", 2_000_000),
@@ -402,7 +402,7 @@ Call = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls a command. A lab is not to be had."""
+    """Calls a command, without a lab."""
 
     def no_lab(*_: object, **__: object) -> NoReturn:
         raise AssertionError("the lab was asked for")

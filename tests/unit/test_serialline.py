@@ -165,7 +165,7 @@ def test_the_guest_frames_as_the_host_reads(tmp_path: Path) -> None:
         [
             *(str(COMPILER), "-std=c11", "-Wall", "-Wextra", "-Werror", "-include", tmp_path / "fake.h"),
             *(f"-D{name}={value}" for name, value in macros.items()),
-            *(paths.GUEST / "serial" / "serial.c", tmp_path / "main.c", "-o", tmp_path / "main"),
+            *(paths.GUEST / "board-serial" / "serial.c", tmp_path / "main.c", "-o", tmp_path / "main"),
         ],
         check=True,
     )

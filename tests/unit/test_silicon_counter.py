@@ -119,7 +119,7 @@ def run(tmp_path: Path) -> Run:
     def of(**macros: str) -> list[dict[str, object]]:
         for name, text in (("main.c", PROGRAM), ("fake.c", KERNEL), ("fake.h", HEADER)):
             (tmp_path / name).write_text(text)
-        silicon = paths.GUEST / "silicon"
+        silicon = paths.GUEST / "board-linux"
         command = [str(COMPILER), "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-I", str(silicon)]
         command += [f"-D{name}={value}" for name, value in (DEFAULTS | macros).items()]
         sources = [str(tmp_path / "main.c"), str(tmp_path / "fake.c"), str(silicon / "counter.c")]

@@ -132,7 +132,7 @@ def test_it_works_from_any_folder_as_in_a_clone(installed: Path, tmp_path: Path)
     assert f"{__version__}, revision {revision()}, installed in {installed / CARRIED} " in " ".join(
         doctor.stdout.split()
     )
-    # What would change the repository's own files is refused before anything is asked of the network.
+    # What would change the repository's own files is refused before the network is used.
     for words in (("lab", "relock"), ("validation", "measure", "--keep")):
         refused = tool(installed, tmp_path, *words)
         assert refused.returncode == 1

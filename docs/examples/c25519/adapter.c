@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * c25519 behind the interface that worldwise measures, guest/ops/portable/ops.h: example of docs/use/own.md. Compiled once
+ * c25519 behind the interface that worldwise measures, guest/adapters/ops.h: example of docs/use/own.md. Compiled once
  * for each curve that implementation.toml names, with OPS_CURVE set to it, and once with OPS_CURVE_NONE for what has none.
  */
 #include <string.h>

@@ -92,7 +92,7 @@ static const struct abuse_command commands[COMMANDS] = {
 	[PREPARE_OPEN] = PREPARED(GCM, AES_DECRYPT),
 	[KEY_OPEN] = KEYED(GCM, PREPARE_OPEN),
 	[NONCE_OPEN] = NONCE(KEY_OPEN),
-	/* What stands for a tag is none. */
+	/* The bytes in the tag's place are no tag. */
 	[CIPHER_OPEN] = { .name = "CIPHER GCM back",
 			  .command = AES_CIPHER,
 			  .params = { ABUSE_IN(BYTES + AES_TAG_BYTES, AES_TAG_BYTES + 1, ABUSE_NO_LIMIT),

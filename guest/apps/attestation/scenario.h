@@ -4,7 +4,7 @@
 #define WORLDWISE_APPS_ATTESTATION_SCENARIO_H
 
 #include "../../bench/bench.h"
-#include "../../ops/attest.h"
+#include "../../optee-libraries/attest.h"
 
 /*
  * Runs the plan's operation (keygen, attestdiv or attestquorum) with `ops`, measured at `place` and, where the

@@ -3,7 +3,7 @@
 #ifndef WORLDWISE_APPS_ATTESTATION_TEE_H
 #define WORLDWISE_APPS_ATTESTATION_TEE_H
 
-#include "../../ops/attest.h"
+#include "../../optee-libraries/attest.h"
 #include "../common/app.h"
 
 /* The TA, called through libteec: OP-TEE's core does the work there, or the library that is compiled into the TA. */

@@ -72,7 +72,7 @@ static void payload_mark(const struct payload *p, uint32_t index)
 		memcpy(p->bytes + p->size - sizeof(index), &index, sizeof(index));
 }
 
-/* Makes the memory that calls refer to. Nothing is to be done for TEMPORARY. */
+/* Makes the memory that calls refer to. TEMPORARY needs none. */
 static inline TEEC_Result set_up(const struct payload *p, TEEC_SharedMemory *shared)
 {
 	shared->flags = TEEC_MEM_INPUT;

@@ -77,7 +77,7 @@ static void set_memory(struct call *c, uint32_t i, uint32_t size, const void *co
 	c->op.params[i].tmpref.size = size;
 }
 
-/* What a parameter's bytes are to be: those of a right call if it has as many. */
+/* Which bytes a parameter gets: those of a right call if it has as many. */
 static const void *content_of(const struct call *c, uint32_t i)
 {
 	return c->of && c->op.params[i].tmpref.size == c->of->params[i].size ? c->of->params[i].content : NULL;
@@ -359,7 +359,7 @@ static void wrong_values(const struct abuse_command *of)
 	}
 }
 
-/* A session that is none: closed, one that never was, one of somebody else. */
+/* An invalid session: closed, never opened, or somebody else's. */
 static void wrong_sessions(const struct abuse_command *of)
 {
 	TEEC_Context other;
@@ -565,7 +565,7 @@ static struct call unknown_call(void)
 }
 
 /*
- * Most calls are right but for one parameter: what is behind the checks of the others is to be reached. Of the rest,
+ * Most calls are right but for one parameter: so the code behind the checks of the others is reached. Of the rest,
  * every parameter is as it comes.
  */
 static struct call random_call(TEEC_Session *session)

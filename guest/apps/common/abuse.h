@@ -28,7 +28,7 @@ struct abuse_param {
 	uint32_t most;       /* and the most; ABUSE_NO_LIMIT */
 	uint32_t step;       /* sizes must be its multiples; 0: they need not */
 	TEEC_Result small;   /* what fewer bytes get */
-	TEEC_Result zero;    /* and none, where that is told apart; 0: the same */
+	TEEC_Result zero;    /* and of no parameter, where that differs; 0: the same */
 	TEEC_Result large;   /* what more bytes get */
 	TEEC_Result uneven;  /* what a size between two steps gets */
 	const void *content; /* of memory that goes in: `size` bytes of the right call; NULL if any will do */

@@ -15,7 +15,7 @@ struct code {
 
 extern const struct code codes[CODES];
 
-/* A code's place in the list, or -1 if it is none of GlobalPlatform's. */
+/* A code's place in the list, or -1 if GlobalPlatform has no such code. */
 int code_index(TEEC_Result code);
 
 /* Its name, or its number in a buffer that the next call overwrites. */

@@ -5,7 +5,7 @@
 
 #include "../../bench/bench.h"
 
-/* How long a curve's octet strings are, in bytes; see guest/ops/portable/ops.h. 0 for what it lacks. */
+/* How long a curve's octet strings are, in bytes; see guest/adapters/ops.h. 0 for what it lacks. */
 struct crypto_lengths {
 	const char *curve;
 	size_t private_key;
@@ -36,7 +36,7 @@ struct crypto_world {
 		    struct bench_span *inner);
 	int (*digest)(const uint8_t *message, size_t length, uint8_t digest[32], struct bench_span *inner);
 
-	/* Bytes of stack that a call takes where it works; NULL where nobody asks. */
+	/* Bytes of stack that a call takes where it works; NULL where no case needs it. */
 	uint32_t (*stack)(const char *operation, size_t length);
 };
 

@@ -24,7 +24,7 @@
 #define MEASURED_CLIENTS 8
 #define OTHER_CLIENTS 24
 #define CLIENTS (MEASURED_CLIENTS + OTHER_CLIENTS)
-/* Keys that the TA has room for where they are to be missed, at 116 bytes each. */
+/* Keys that the TA has room for in cases that measure a miss, at 116 bytes each. */
 #define FEW_KEYS "464"
 /* How often each client is used before: a policy may take a second look before it keeps a key. */
 #define ROUNDS 3

@@ -168,7 +168,7 @@ static void record_report(uint32_t index)
 	app_outcome(what, columns[0], detail);
 }
 
-/* A message for REENCRYPT. redis-benchmark takes but the last word from a file: the nonce is to be a word without a zero. */
+/* A message for REENCRYPT. redis-benchmark takes but the last word from a file: the nonce must be a word without a zero. */
 static void seal(struct keycache *broker, size_t bytes, struct load *load)
 {
 	size_t size;

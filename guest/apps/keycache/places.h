@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The places of a measured request that are in other programs than the client: what was measured there is asked for here. */
+/* The places of a measured request that are in other programs than the client: the client fetches here what was measured there. */
 #ifndef WORLDWISE_APPS_KEYCACHE_PLACES_H
 #define WORLDWISE_APPS_KEYCACHE_PLACES_H
 

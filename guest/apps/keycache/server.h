@@ -50,7 +50,7 @@ void server_program(const char *path);
 /* Waits until an administrator is answered; fails if the server has ended meanwhile. */
 void server_wait(void);
 
-/* Runs a program in a process of its own, which ends with this one. What it says goes to `output`, if that is none below 0. */
+/* Runs a program in a process of its own, which ends with this one. Its output goes to the file `output`, unless that is below 0. */
 pid_t server_child(const char *path, const char *const *words, const char *environment, int output);
 
 /* Its process, or 0 if none runs. */
@@ -65,7 +65,7 @@ void server_kill(int signal);
 /* Connects as a client that has a certificate, by name. */
 struct keycache *server_connect(const char *name);
 
-/* Tries to, and tells why not by keycache_text(). The handle is to be closed in any case. */
+/* Tries to; keycache_text() says why it failed. The caller closes the handle in any case. */
 enum keycache_error server_try(struct keycache **handle, const char *name);
 
 /* A number that INFO tells the administrator, such as "hits". */

@@ -54,7 +54,7 @@ static uint32_t expected_hits(const struct bench_plan *plan, const uint32_t *req
 
 static void set_keys(const struct bench_plan *plan, uint32_t clients)
 {
-	/* Another policy than the one that is to be measured lets that begin with an empty cache. */
+	/* Another policy than the measured one lets that begin with an empty cache. */
 	const char *policy = bench_parameter(plan, "policy");
 	const char *other = policy && !strcmp(policy, "none") ? "lru" : "none";
 	const char *const options[] = { "--shadow",     SHADOW_FOLDER, "--policy",    other,

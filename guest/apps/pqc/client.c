@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "../../bench/message.h"
-#include "../../portable/operations.h"
-#include "../../pqc/io.h"
+#include "../../operations/operations.h"
+#include "../../pqc-operations/io.h"
 #include "tee.h"
 
 void frame_message(uint8_t *message, size_t size, uint32_t index)

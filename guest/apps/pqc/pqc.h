@@ -3,7 +3,7 @@
 #ifndef WORLDWISE_APPS_PQC_H
 #define WORLDWISE_APPS_PQC_H
 
-#include "../../ops/pqc/pqc.h"
+#include "../../pqc-adapters/pqc.h"
 #include "uuid.h"
 
 /* The longest message that is signed: the TA copies it, so that nobody can change it between two looks. */

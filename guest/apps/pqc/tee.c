@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../bench/record.h"
-#include "../../pqc/io.h"
+#include "../../pqc-operations/io.h"
 
 #define NONE TEEC_NONE
 

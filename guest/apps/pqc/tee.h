@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of guest/ops/pqc/pqc.h, each a call of the TA. */
+/* The functions of guest/pqc-adapters/pqc.h, each a call of the TA. */
 #ifndef WORLDWISE_APPS_PQC_TEE_H
 #define WORLDWISE_APPS_PQC_TEE_H
 

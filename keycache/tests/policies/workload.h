@@ -20,7 +20,7 @@ struct workload {
 extern const struct workload workloads[];
 extern const size_t workload_count;
 
-/* NULL: there is none of this name. */
+/* NULL: no workload has this name. */
 const struct workload *workload_named(const char *name);
 
 /* Fills `requests` with `count` clients, numbers from 0 to `clients` - 1. False: no memory. */

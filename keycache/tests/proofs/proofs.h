@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What CBMC is told of the functions around those that it proves. A copy may bring any bytes: the normal world writes its memory
+ * What CBMC assumes of the functions around those that it proves. A copy may bring any bytes: the normal world writes its memory
  * at any time. What is checked is that all of both places may be used.
  */
 #ifndef KEYCACHE_PROOFS_H

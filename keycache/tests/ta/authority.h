@@ -36,7 +36,7 @@ TEE_Result authority_enrol(const struct authority *authority, const char *id, un
 /* What a client learns of a handover. */
 bool client_takes(EVP_PKEY *client, const struct keycache_enrolment *enrolment,
 		  const struct keycache_handover *handover, uint8_t key[KEYCACHE_KEY_BYTES]);
-/* What somebody seals for a client's point who is not the TA, and has the pair `own`. */
+/* Seals for a client's point as somebody other than the TA, with the pair `own`. */
 void client_is_given(EVP_PKEY *own, EVP_PKEY *client, const struct keycache_enrolment *enrolment, unsigned int number,
 		     struct keycache_handover *handover);
 /* Opens a wrapped key as the TA does, with a pair that is not its own. */

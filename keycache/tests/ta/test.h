@@ -16,7 +16,7 @@
 #define MEMORY_IN TEE_PARAM_TYPE_MEMREF_INPUT
 #define MEMORY_OUT TEE_PARAM_TYPE_MEMREF_OUTPUT
 
-/* A failed check is told, counted, and the test goes on. */
+/* A failed check is printed and counted, and the test goes on. */
 #define CHECK(holds) check((holds), #holds, __FILE__, __LINE__)
 #define EXPECT(actual, expected) expect((actual), (expected), #actual, __FILE__, __LINE__)
 void check(bool holds, const char *what, const char *file, int line);

@@ -401,7 +401,7 @@ void test_serials(void)
 	EXPECT(enrol_number("van", 2, 0, 3), TEE_SUCCESS);
 	restart();
 	EXPECT(enrol_number("car", 1, 0, 10), KEYCACHE_OLD);
-	/* One that was held back is none of the next life. */
+	/* A statement that was held back is refused in the next life. */
 	held = enrolment_of(&authority, "car", 0, 12);
 	authority_wrap(&authority, &held, 4);
 	authority_sign(&authority, &held);
@@ -748,7 +748,7 @@ void test_format_1(void)
 	EXPECT(trust(&first), TEE_SUCCESS);
 	EXPECT(enrol_number("car", 1, 0, 1), TEE_SUCCESS);
 	authority_free(&authority);
-	/* Half of it is none. */
+	/* Half of it is refused. */
 	shim_stop();
 	forge("ree", "meta", FORMAT, 1);
 	CHECK(!shim_start(folder()));

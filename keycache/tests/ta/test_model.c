@@ -154,7 +154,7 @@ static void step_read_previous(struct client *client, bool failing)
 	if (!client->previous.has[number])
 		violated("another previous key than was kept", client->name, number);
 	only(&client->previous, number);
-	/* There is none without a current one. */
+	/* No previous key without a current one. */
 	if (!failing && number && exists(client->name))
 		violated("a previous key alone", client->name, number);
 }

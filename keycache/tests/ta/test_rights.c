@@ -249,7 +249,7 @@ void test_previous_keys(void)
 	EXPECT(records[0].flags, KEYCACHE_NO_SEAL);
 	EXPECT(records[1].flags, 0);
 	CHECK(records[1].version > first.version && records[0].version > records[1].version);
-	/* The one record is none of the other's, in either place. */
+	/* Neither place takes the other place's record. */
 	offer = offer_of(&records[0]);
 	EXPECT(load(previous("car"), &offer), KEYCACHE_FORGED);
 	offer = offer_of(&first);

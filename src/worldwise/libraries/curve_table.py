@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Curve:
-    """Lengths of a curve's octet strings in bytes, as in guest/ops/portable/ops_curve.h; 0 for those it lacks.
+    """Lengths of a curve's octet strings in bytes, as in guest/adapters/ops_curve.h; 0 for those it lacks.
 
     Attributes:
         private: a private key. 0: no library has the curve, and it has a name only so that reports can say so.
@@ -40,7 +40,7 @@ def _weierstrass(field: int, order: int, *names: str) -> Curve:
     return Curve(private=order, public=2 * field, signature=2 * order, secret=field, names=names, weierstrass=True)
 
 
-# In the order of the tables. A curve's place is its number in C, OPS_CURVE of guest/ops/portable/ops_curve.h, so a new
+# In the order of the tables. A curve's place is its number in C, OPS_CURVE of guest/adapters/ops_curve.h, so a new
 # one stands last. The first place is that of no curve, and who stands there has a number of its own.
 CURVES: Mapping[str, Curve] = {
     "secp112r1": Curve(14, 28, 28, 14, names=("wapwsgidmecidwtls6",), weierstrass=True, own_number=112),

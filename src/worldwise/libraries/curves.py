@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verification of measured results on the host, by other libraries than those measured.
 
-All values are octet strings as in guest/ops/portable/ops.h: integers big-endian and padded, a public key X || Y,
+All values are octet strings as in guest/adapters/ops.h: integers big-endian and padded, a public key X || Y,
 a signature r || s; Ed25519 and X25519 as in RFC 8032 and RFC 7748.
 """
 

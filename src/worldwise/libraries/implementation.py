@@ -10,7 +10,7 @@ class Implementation:
 
     Attributes:
         library: OP-TEE's crypto library: a key of `_CRYPTO_LIBRARY` in targets/optee_images.py.
-        adapter: the file of guest/ops that calls it from Linux.
+        adapter: the file of guest/optee-libraries that calls it from Linux.
         options: definitions that configure the core's mbed TLS; a change recompiles only that library.
         settings: make settings of OP-TEE; a change recompiles all of OP-TEE.
         changes: make settings that our patches to OP-TEE read; a change recompiles only what the patch touches.

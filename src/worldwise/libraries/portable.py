@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Portable implementations: crypto libraries that need no operating system, one C file of guest/ops/portable each.
+"""Portable implementations: crypto libraries that need no operating system, one C file of guest/adapters each.
 
 The file's first comment, `implementation.toml`, says where the library's sources come from, how they are compiled and
 which operations it has. A user's own library has the same text in a file of that name, in a folder with its sources.
@@ -278,7 +278,7 @@ class Portable:
 
     Attributes:
         manifest: the content of its `implementation.toml`.
-        adapter: the C file that defines the functions of guest/ops/portable/ops.h.
+        adapter: the C file that defines the functions of guest/adapters/ops.h.
         folder: the folder of its sources if it is the user's own; None if it is the repository's.
     """
 
@@ -384,7 +384,7 @@ def load_folder(directory: Path) -> Portable:
     if not adapter.is_file():
         raise WorldwiseError(
             f"{directory}: has no {ADAPTER}",
-            "it defines the functions of guest/ops/portable/ops.h; see docs/use/own.md",
+            "it defines the functions of guest/adapters/ops.h; see docs/use/own.md",
         )
     return Portable(manifest, adapter, directory.resolve())
 

@@ -4,7 +4,7 @@
 The name of a way is that of a `struct way` in guest/tzm/gateway.c, without its first word and with '-' for '_'.
 """
 
-# The implementation that stands for no library: adapter guest/ops/portable/gateway.c.
+# The implementation that stands for no library: adapter guest/adapters/gateway.c.
 GATEWAY = "gateway"
 # Ways between the states. irq-A-in-B: an interrupt of state A while B executes; s is secure, ns is not.
 WAYS = (

@@ -17,11 +17,11 @@ class Plugin:
 
     Attributes:
         file: the plugin.
-        arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
+        arguments: its arguments except the output's name; see plugin/aarch64/arguments.h.
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
         cores: the tables of cores whose models run with it, for its argument `core`.
         calls: where functions begin whose calls are regions, for its argument `call`.
-        labels: further arguments, as plugin/worldwise/labels.h has them.
+        labels: further arguments, as plugin/aarch64/labels.h has them.
     """
 
     file: Path
@@ -92,7 +92,7 @@ class SecretsPlugin(Plugin):
 
 
 class FlatPlugin(Plugin):
-    """The plugin that follows the stacks of flat programs: see plugin/flat/main.c."""
+    """The plugin that follows the stacks of flat programs: see plugin/arm32/main.c."""
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""
@@ -118,9 +118,9 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={f"plugin/{room}": paths.PLUGIN / room for room in ("model", "worldwise")}
+        trees={f"plugin/{room}": paths.PLUGIN / room for room in ("aarch64", "model")}
         # How A32 and T32 direct the flow, which a TA of 32 bits is of.
-        | {f"plugin/flat/decode.{suffix}": paths.PLUGIN / "flat" / f"decode.{suffix}" for suffix in ("c", "h")},
+        | {f"plugin/arm32/decode.{suffix}": paths.PLUGIN / "arm32" / f"decode.{suffix}" for suffix in ("c", "h")},
     )
 
 
@@ -159,7 +159,7 @@ def secrets_plugin() -> Recipe:
 
 def flat_plugin() -> Recipe:
     """The plugin that follows the stacks of microcontrollers and of programs of Linux on Armv7-A."""
-    rooms = ("flat", "model", "worldwise")
+    rooms = ("aarch64", "arm32", "model")
     return Recipe(
         name="flat",
         script="flat.sh",

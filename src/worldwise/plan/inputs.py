@@ -19,7 +19,7 @@ DEFAULT_SEED = 0
 # Of a case as it is shipped: the file with the records of the same case without interrupts and without
 # the random offset of the stack.
 OWN_PATH_FILE = "own-path.jsonl"
-# Each takes a step of a million bytes in the sequence of guest/portable/random.c.
+# Each takes a step of a million bytes in the sequence of guest/operations/random.c.
 MOST_SEED = 1000
 # The most draws of one run.
 MOST_SEEDS = 100

@@ -198,7 +198,7 @@ class Attribution:
         return self._executions[key]
 
     def _named(self, layer: str) -> str:
-        """A layer as a prediction has it: which one is the user's own is not to be seen from its name there."""
+        """A layer as a prediction has it: its name there does not say which one is the user's own."""
         return f"{OWN}{layer}" if layer in self.explainer.own_layers else layer
 
     def _layer(self, frame: int, block: int) -> str | None:

@@ -28,7 +28,7 @@ def point_checks(case: Case) -> tuple[str, ...]:
 class _OnCurve(EvidenceRecord):
     """Evidence of a board, or of a TEE's operations on any curve.
 
-    Octet strings are as guest/ops/portable/ops.h has them, in lower-case hex.
+    Octet strings are as guest/adapters/ops.h has them, in lower-case hex.
     """
 
     mark: ClassVar[str] = "curve"

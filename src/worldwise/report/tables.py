@@ -144,7 +144,7 @@ class Tables:
             draws none.
         drawn: the operations whose counts against the size of the message these figures have.
         legend: makes lines for `How to read this` from its rows of the TEE and of its Linux.
-        also: families whose rows have a part in its tables too: it is asked of runs that have these alone.
+        also: families whose rows have a part in its tables too: they are built for runs with such rows alone.
     """
 
     groups: tuple[Group, ...] = ()

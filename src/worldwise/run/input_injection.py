@@ -13,8 +13,8 @@ from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 
-# The source files of the measured program that have the inputs: see guest/portable.
-_OPERATIONS, _RANDOM = "portable/operations.c", "portable/random.c"
+# The source files of the measured program that have the inputs: see guest/operations.
+_OPERATIONS, _RANDOM = "guest/operations/operations.c", "guest/operations/random.c"
 # A board's only interrupt while it measures.
 _INTERRUPT = "SysTick_Handler"
 # Where Linux begins: modules on Armv7-A, and on Armv8-A all that is not user space.
@@ -61,7 +61,7 @@ class Steering(Protocol):
 
 @dataclass
 class _Generator:
-    """The state of the generator of guest/portable/random.c; None in a program that draws nothing."""
+    """The state of the generator of guest/operations/random.c; None in a program that draws nothing."""
 
     state: Variable | None
     bias: int
@@ -80,7 +80,7 @@ class _Generator:
 
 @dataclass
 class InProgram:
-    """On boards and in plain Linux: see guest/portable/operations.c."""
+    """On boards and in plain Linux: see guest/operations/operations.c."""
 
     machine: Machine
     case: Case

@@ -79,7 +79,7 @@ def cycle_macros() -> dict[str, int]:
 
 
 def serial_macros(board: Board) -> dict[str, int]:
-    """Macros that tell guest/serial/serial.c where a board's serial line is. Raises WorldwiseError if it has none."""
+    """Macros that tell guest/board-serial where a board's serial line is. Raises WorldwiseError if it has none."""
     line = board.serial
     if line is None:
         raise WorldwiseError(f"{board.title}: its file has no [serial].", "docs/add/add-board.md says how to add it")
@@ -132,7 +132,10 @@ def on_board(name: str, board: Board, core: Core, unit: Unit, serial: bool, heap
         "least_stack": _LEAST_STACK,
         "heap": heap,
         "counter": {**counter, **(serial_macros(board) if serial else {})},
-        "counted_by": [*([] if unit == INSTRUCTIONS else ["mcu/cycles.c"]), *(["serial/serial.c"] if serial else [])],
+        "counted_by": [
+            *([] if unit == INSTRUCTIONS else ["mcu/cycles.c"]),
+            *(["board-serial/serial.c"] if serial else []),
+        ],
     }
 
 
@@ -153,14 +156,14 @@ def _frame(implementation: Portable, script: str, serial: bool) -> dict[str, Pat
     """
     used = adapters(implementation)
     files = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    return {**frame_parts(script, serial=serial), **guest_trees(*files, room="ops/portable")}
+    return {**frame_parts(script, serial=serial), **guest_trees(*files, room="adapters")}
 
 
 def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
     """The files of the repository, of no library, that go into a program; `scripts` are the linker's."""
     used = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
     return {
-        **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
+        **guest_trees("bench", "mcu", "operations", *(["board-serial"] if serial else [])),
         **{f"boards/{path.name}": path for path in used},
     }
 

@@ -91,7 +91,7 @@ def _unpacked(package: str, parts: tuple[str, ...]) -> Recipe:
 
 def interface_trees() -> dict[str, Path]:
     """The headers between the libraries and what measures them."""
-    return guest_trees("ops.h", "ops_curve.h", "ops_given.h", room="ops/portable")
+    return guest_trees("ops.h", "ops_curve.h", "ops_given.h", room="adapters")
 
 
 def guest_trees(*names: str, room: str = "") -> dict[str, Path]:

@@ -34,7 +34,7 @@ _CURVES = "curves"
 
 
 def _header(curve: str) -> str:
-    """The header of a curve that is not in guest/ops/portable/ops_curve.h; empty for others."""
+    """The header of a curve that is not in guest/adapters/ops_curve.h; empty for others."""
     return f"{curve}.h" if curve in MEASURABLE and MEASURABLE[curve].own_number else ""
 
 
@@ -96,7 +96,7 @@ class PlainTarget:
             needs=source_packages(implementation),
             packages=wanted.packages if wanted else (),
             trees={
-                **guest_trees("bench", "linux", "portable", "hardclock"),
+                **guest_trees("bench", "linux", "operations", "mbedtls-clock"),
                 **guest_trees(*filter(None, [_header(curve)]), room=_CURVES),
                 **adapter_trees(implementation),
                 **trees(implementation, source),

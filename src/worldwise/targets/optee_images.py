@@ -289,7 +289,7 @@ def core_library(implementation: str, optimisation: str) -> Recipe:
         script="core-library.sh",
         outputs=("library.a", "adapter.o", "core.o"),
         trees={
-            **guest_trees("attest.h", "entropy.h", f"{adapter}.c", "optee-shim", room="ops"),
+            **guest_trees("attest.h", "entropy.h", f"{adapter}.c", "optee-shim", room="optee-libraries"),
             **guest_trees("calibrate.h", "region.h", room="bench"),
         },
         needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
@@ -304,7 +304,7 @@ def with_core_library(programs: Recipe, implementation: str, optimisation: str) 
         outputs=(*programs.outputs, "linux-bench"),
         trees={
             **programs.trees,
-            **guest_trees("attest.h", "entropy.c", "entropy.h", room="ops"),
+            **guest_trees("attest.h", "entropy.c", "entropy.h", room="optee-libraries"),
             **guest_trees("inputs"),
         },
         needs={**programs.needs, "core-library": core_library(implementation, optimisation)},

@@ -41,7 +41,7 @@ def with_included(adapter: Path) -> set[str]:
 def adapter_trees(implementation: Portable) -> dict[str, Path]:
     """A recipe's inputs: an adapter, the adapters that it includes, and the libraries' configuration headers."""
     names = adapters(implementation) | {path.name for path in paths.PORTABLE.glob("*.h")}
-    return guest_trees(*sorted(names), room="ops/portable")
+    return guest_trees(*sorted(names), room="adapters")
 
 
 def source_packages(implementation: Portable) -> dict[str, Recipe]:

@@ -41,7 +41,7 @@ class SiliconTarget(PlainTarget):
             name=plain.name.replace("programs-", "silicon-", 1),
             script="silicon-programs.sh",
             helpers=("silicon-programs.py", "plain-programs.py", *plain.helpers),
-            trees={**plain.trees, **guest_trees("silicon")},
+            trees={**plain.trees, **guest_trees("board-linux")},
         )
 
     def program(self, case: Case) -> Sequence[str]:
@@ -82,9 +82,9 @@ class SiliconTee:
             outputs=("client", *_RUNS_WITH),
             packages=("libc6", "libteec2", "optee-client-dev"),
             trees={
-                **guest_trees("bench", "linux", "silicon"),
+                **guest_trees("bench", "linux", "board-linux"),
                 **guest_trees("common", app, room="apps"),
-                **guest_trees("attest.h", room="ops"),
+                **guest_trees("attest.h", room="optee-libraries"),
             },
             settings={"APP": app, "PARAMETERS": " ".join(parameters_of_program((OPTEE,), app))},
         )
@@ -95,15 +95,15 @@ class SiliconTee:
         return replace(
             built,
             name=f"{built.name}-uncounted",
-            trees={**built.trees, **guest_trees(_UNCOUNTED, room="silicon")},
+            trees={**built.trees, **guest_trees(_UNCOUNTED, room="board-linux")},
             # The TA dev kit's make reads it; the other programs do not.
-            settings={**built.settings, "CFLAGS": f"-include /build/guest/silicon/{_UNCOUNTED}"},
+            settings={**built.settings, "CFLAGS": f"-include /build/guest/board-linux/{_UNCOUNTED}"},
         )
 
     def probe(self) -> Recipe:
         """The program that says which counter a host has."""
         plain = _probe("silicon-probe-tee", ARCHITECTURES["linux-armv8"], "-DCOUNTER_WITH_KERNEL")
-        return replace(plain, settings={**plain.settings, "MORE": "silicon/tee.c"})
+        return replace(plain, settings={**plain.settings, "MORE": "board-linux/tee.c"})
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """What the host is brought: the client, its libraries, and the TA, which is not yet signed for it."""
@@ -140,7 +140,7 @@ def _probe(name: str, architecture: Architecture, *flags: str) -> Recipe:
         name=name,
         script="silicon-probe.sh",
         outputs=("probe",),
-        trees=guest_trees("bench", "silicon"),
+        trees=guest_trees("bench", "board-linux"),
         settings={"PREFIX": architecture.prefix, "FLAGS": " ".join((*architecture.flags, *flags))},
     )
 

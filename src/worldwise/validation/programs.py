@@ -177,7 +177,7 @@ class McuProgram(_OneFile, _OnBoard):
         cells: the file of guest/validation that calls the library.
         level: flags of the optimisation, as the figures say, and definitions.
         files, include: the library's sources and folders of headers below its folder.
-        headers: settings of the library from guest/ops/portable.
+        headers: settings of the library from guest/adapters.
         crate: the crate that the library is in: name, version and digest, and the folder in it.
         source: the source package that it is in otherwise.
         parts: folders of that package, if it is one of the root OLD, not of the lab.

@@ -5,7 +5,7 @@
 #include "../../../bench/bench.h"
 #include "../../../linux/idle.h"
 #include "../../../linux/load.h"
-#include "../../../portable/frame.h"
+#include "../../../operations/frame.h"
 #include "../scenario.h"
 
 void frame_check(const char *name, const char *measure, int ok)

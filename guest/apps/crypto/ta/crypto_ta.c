@@ -53,7 +53,7 @@ void TA_CloseSessionEntryPoint(void *context)
 
 /* --- parameters --- */
 
-/* Room for an output of `size` bytes: too little is told with how much it takes. */
+/* Room for an output of `size` bytes: if there is too little, the answer says how much it takes. */
 static TEE_Result check_output(TEE_Param *param, size_t size)
 {
 	bool enough = param->memref.size >= size;

@@ -2,7 +2,7 @@
 /* A portable implementation in the TA. OP-TEE's cryptography takes no part, but for random bytes where they are asked for. */
 #include "engine.h"
 
-/* guest/portable/random.c's, which is compiled under this name here. */
+/* guest/operations/random.c's, which is compiled under this name here. */
 void frame_random(uint8_t *bytes, size_t length);
 
 struct engine {

@@ -106,7 +106,7 @@ void cut_write(const char *storage, const char *action, size_t size)
 	campaign_must(object_create(NEIGHBOUR, &beside), "the neighbour's creation");
 	if (!is(action, "create"))
 		campaign_must(object_create(OBJECT, &before), "the object's creation");
-	/* An emulator that is to be stopped here has no other sign of life. */
+	/* The emulator may be stopped here, and gives no other sign of life. */
 	record_begin("outcome");
 	record_text("what", "prepared");
 	record_text("result", "ready");

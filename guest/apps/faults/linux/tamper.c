@@ -443,7 +443,7 @@ static void add(char *detail, size_t size, const char *what, const char *text)
 	(void)snprintf(detail + used, size - used, "%s%s%s", used ? "; " : "", what, text);
 }
 
-/* Records what the TA read, what it reads the second time, and what became of the rest. */
+/* Records what the TA read, what it reads the second time, and what happened to the rest. */
 static void record_attempt(const char *what)
 {
 	char detail[400] = "";

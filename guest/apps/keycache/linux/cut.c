@@ -332,7 +332,7 @@ void cut_write(const struct bench_plan *plan)
 		note(words[SETS], i, i + 1u);
 		note("done", i, i + 1u);
 	}
-	/* An emulator that is to be stopped now has no other sign of life. */
+	/* The emulator may be stopped now, and gives no other sign of life. */
 	campaign_outcome("prepared", "ready", "");
 	(void)bench_region_begin();
 	if (relays)

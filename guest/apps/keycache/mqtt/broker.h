@@ -7,7 +7,7 @@
 
 #define BROKER_PORT 8883
 
-/* Starts it and returns once it listens. The certificates of server.h are there, and so is the key cache's server, if it is asked. */
+/* Starts it and returns once it listens. The certificates of server.h are there, and so is the key cache's server, if the broker uses it. */
 void broker_start(bool plugin);
 
 /* Ends it by SIGTERM and waits; its exit status must be 0. */

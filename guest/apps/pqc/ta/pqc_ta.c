@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One post-quantum scheme by a library that is linked into the TA: see guest/ops/pqc/pqc.h. OP-TEE's cryptography takes no
+ * One post-quantum scheme by a library that is linked into the TA: see guest/pqc-adapters/pqc.h. OP-TEE's cryptography takes no
  * part. What comes from the normal world is copied first, because that can change its memory at any time.
  */
 #include "pqc.h"
@@ -54,7 +54,7 @@ void TA_CloseSessionEntryPoint(void *context)
 
 /* --- parameters --- */
 
-/* Room for an output of `size` bytes: too little is told with how much it takes. */
+/* Room for an output of `size` bytes: if there is too little, the answer says how much it takes. */
 static TEE_Result check_output(TEE_Param *param, size_t size)
 {
 	bool enough = param->memref.size >= size;

@@ -4,7 +4,7 @@
 #define WORLDWISE_APPS_SHA256_LINUX_HASH_H
 
 #include "../../../bench/bench.h"
-#include "../../../ops/attest.h"
+#include "../../../optee-libraries/attest.h"
 
 /* Parameters size and chunk; with fault=fresh each message is memory that was never touched, so of zeros. */
 void sha256_case(const struct bench_plan *plan, struct attest_ops *ops);

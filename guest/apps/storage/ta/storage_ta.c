@@ -232,7 +232,7 @@ static TEE_Result enumerate(void *session, TEE_Param params[TEE_NUM_PARAMS])
 		}
 	}
 	TEE_FreePersistentObjectEnumerator(enumerator);
-	/* So the end of the list is told, and an empty one. */
+	/* So the end of the list is reported, and an empty list. */
 	if (res != TEE_ERROR_ITEM_NOT_FOUND)
 		return res;
 	ta_give_span(params, object.begin, bench_region_end());

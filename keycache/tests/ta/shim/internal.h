@@ -15,7 +15,7 @@ void shim_private(const void *memory, size_t bytes, const char *function);
 /* storage.c */
 int shim_storage_open(const char *folder);
 void shim_storage_close(void);
-/* From now on nothing is written: the TA is to be ended as by a reset. */
+/* From now on nothing is written: the TA ends as by a reset. */
 void shim_storage_freeze(void);
 /* Closes what is open; how much that was. */
 unsigned int shim_storage_close_objects(void);

@@ -23,7 +23,7 @@ int shim_start(const char *folder);
 TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS]);
 /* Another client's session in the place of the one that is open, while the TA runs on; shim_start logs in as the last one. */
 TEE_Result shim_login(uint32_t login, uint32_t user);
-/* One more session, or NULL; and which of the two is asked from now on. The caller closes it. */
+/* One more session, or NULL; and which of the two the calls go to from now on. The caller closes it. */
 void *shim_second_session(uint32_t login, uint32_t user);
 void shim_swap_session(void **other);
 /* Sets a key of a client that nobody's record fits any more, and takes it out of the cache. */
@@ -58,7 +58,7 @@ bool shim_failed_read(void);
 void shim_storage_limit(size_t bytes);
 /* So many calls of TEE_GenerateRandom from now on give zeros alone. */
 void shim_random_zeros(unsigned int calls);
-/* TEE_Malloc gives no more than this at a time in all; 0: whatever is asked. */
+/* TEE_Malloc gives no more than this at a time in all; 0: no limit. */
 void shim_memory_limit(size_t bytes);
 /* Whether any memory that the TA has allocated holds these bytes. */
 bool shim_memory_has(const void *bytes, size_t size);

@@ -41,8 +41,8 @@ def programs(name: str, optimisation: str, crates: Callable[[Portable], Path | N
         needs={**built.needs, **source_packages(implementation)},
         trees={
             **built.trees,
-            **guest_trees("attest.h", room="ops"),
-            **guest_trees(*_FRAME, room="portable"),
+            **guest_trees("attest.h", room="optee-libraries"),
+            **guest_trees(*_FRAME, room="operations"),
             **adapter_trees(implementation),
             **trees(implementation, crates(implementation)),
         },

@@ -53,7 +53,7 @@ def programs(
     """
     implementation = None if name in IMPLEMENTATIONS else find(name)
     theirs = app_programs(_APP, name, optimisation, feature)
-    frame = guest_trees(*_FRAME, room="portable") | interface_trees()
+    frame = guest_trees(*_FRAME, room="operations") | interface_trees()
     has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
     macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
     built = replace(

@@ -39,9 +39,9 @@ def _trees(library: Library, source: Path) -> dict[str, Path]:
     own = [path.name for path in library.adapter.parent.iterdir() if path.suffix == ".h"]
     used = with_included(library.adapter)
     return {
-        **guest_trees("bench", "portable", "pqc"),
+        **guest_trees("bench", "operations", "pqc-operations"),
         **interface_trees(),
-        **guest_trees(*sorted(used | set(own)), room="ops/pqc"),
+        **guest_trees(*sorted(used | set(own)), room="pqc-adapters"),
         "source": source,
     }
 
@@ -52,7 +52,7 @@ def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[s
         "name": library.name,
         "program": scheme,
         "scheme": SCHEMES[scheme].number,
-        # 0: none, see guest/ops/portable/ops.h.
+        # 0: none, see guest/adapters/ops.h.
         "number": 0,
         "optimisation": optimisation,
         "warnings": False,
@@ -142,7 +142,7 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
         ),
         outputs=("linux-bench", "footprint.json"),
         needs=unpacked(HASH),
-        trees={**_trees(library, _source(library, Crates())), **guest_trees("linux", "hardclock")},
+        trees={**_trees(library, _source(library, Crates())), **guest_trees("linux", "mbedtls-clock")},
         settings={
             "PARAMETERS": " ".join(parameters_of_program((case.target,))),
             "PLAN": json.dumps(plan),

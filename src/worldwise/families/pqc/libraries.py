@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The libraries that have post-quantum schemes: one C file of guest/ops/pqc each."""
+"""The libraries that have post-quantum schemes: one C file of guest/pqc-adapters each."""
 
 import functools
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from worldwise.base.toml.toml_model import Model
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.libraries.portable import Build, CoreNeeds, Source, Text, manifest_of
 
-FOLDER = paths.GUEST / "ops" / "pqc"
+FOLDER = paths.GUEST / "pqc-adapters"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.c")))
 
 Operation = Literal["keygen", "encaps", "decaps", "sign", "verify"]

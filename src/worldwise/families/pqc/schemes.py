@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The post-quantum schemes: lengths of their octet strings, as guest/ops/pqc/pqc.h has them."""
+"""The post-quantum schemes: lengths of their octet strings, as guest/pqc-adapters/pqc.h has them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ OPTEED = "opteed"
 _SPMD = {"SPD": "spmd", "SPMD_SPM_AT_SEL2": "0", "CTX_INCLUDE_EL2_REGS": "0"}
 _FIRMWARE: Mapping[int, Mapping[str, str]] = {
     1: _SPMD | {"SPMC_OPTEE": "1"},
-    # Without a name of an image it would build one of its own, which it has not for QEMU.
+    # Without a name of an image it would build one of its own, which TF-A lacks for QEMU.
     3: _SPMD | {"SPMC_AT_EL3": "1", "BL32": "bl32.bin"},
 }
 # Make settings of OP-TEE. Under the SPMC of TF-A nobody hands it the address of QEMU's device tree.

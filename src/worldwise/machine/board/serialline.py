@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records that come over a board's serial line: framed as guest/serial/serial.c says, and none lost unseen."""
+"""Records that come over a board's serial line: framed as guest/board-serial/serial.c says, and none lost unseen."""
 
 import contextlib
 import errno

@@ -21,7 +21,7 @@ class Variable:
 
 
 def static_variable(elf: Path, source: str, name: str) -> Variable | None:
-    """The static variable of a source file, such as `portable/random.c`; None if the program has none.
+    """The static variable of a source file, such as `guest/operations/random.c`; None if the program has none.
 
     Raises WorldwiseError if the debug information cannot be read.
     """

@@ -15,7 +15,7 @@ from objects import finish  # type: ignore[import-not-found]
 from tee_library import GUEST, build_worlds  # type: ignore[import-not-found]
 
 CURVE = "secp256r1"
-FRAME = {"portable/trial.c": (), "portable/random.c": (), "portable/known.c": ()}
+FRAME = {"operations/trial.c": (), "operations/random.c": (), "operations/known.c": ()}
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # With PLAN, in JSON, a library is compiled into the TA and into the Linux program; CURVE is its curve's number in
-# guest/ops/portable/ops.h. Without it OP-TEE's core works, and in Linux the core's library (/in/core-library).
+# guest/adapters/ops.h. Without it OP-TEE's core works, and in Linux the core's library (/in/core-library).
 # shellcheck disable=SC2034 # read by programs-app.sh
 linux_flags="apps/attestation/scenario.c -Wl,--gc-sections"
 if [[ -n ${PLAN:-} ]]; then
@@ -12,5 +12,5 @@ if [[ -n ${PLAN:-} ]]; then
 	linux_libraries=$(echo /build/linux-objects/*.o)
 else
 	ta_settings+=("ENGINE=gp")
-	linux_libraries="ops/entropy.c inputs/drbg.c inputs/inputs.c $core_library"
+	linux_libraries="optee-libraries/entropy.c inputs/drbg.c inputs/inputs.c $core_library"
 fi

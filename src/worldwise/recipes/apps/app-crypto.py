@@ -13,8 +13,8 @@ from typing import Any
 from objects import finish  # type: ignore[import-not-found]
 from tee_library import build_worlds  # type: ignore[import-not-found]
 
-RANDOM = "portable/random.c"
-KNOWN = "portable/known.c"
+RANDOM = "operations/random.c"
+KNOWN = "operations/known.c"
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CURVE is its number in guest/ops/portable/ops_curve.h, FRAME the definitions that say which operations there are. With
+# CURVE is its number in guest/adapters/ops_curve.h, FRAME the definitions that say which operations there are. With
 # PLAN, in JSON, a library is compiled into the TA and into the Linux program; without it OP-TEE's core works, and there is no
 # Linux program: the apps attestation and sha256 have what the core's libraries do there.
 ta_settings+=("CURVE=$CURVE" "FRAME=$FRAME")
@@ -14,5 +14,5 @@ else
 	ta_settings+=("ENGINE=gp")
 	rm -r guest/apps/crypto/linux
 	# The dev kit puts an object where its source is.
-	cp guest/portable/known.c guest/apps/crypto/ta/
+	cp guest/operations/known.c guest/apps/crypto/ta/
 fi

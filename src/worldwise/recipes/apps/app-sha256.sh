@@ -3,4 +3,4 @@
 # shellcheck disable=SC2034 # read by programs-app.sh
 linux_flags=-Wl,--gc-sections
 # shellcheck disable=SC2034
-linux_libraries="ops/entropy.c inputs/drbg.c inputs/inputs.c $core_library"
+linux_libraries="optee-libraries/entropy.c inputs/drbg.c inputs/inputs.c $core_library"

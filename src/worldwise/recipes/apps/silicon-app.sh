@@ -14,7 +14,7 @@ own() {
 	aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie -O2 -DCOUNTER_WITH_KERNEL \
 		-I../sysroot/usr/include "$@"
 }
-for source in counter perf tee; do own -c -o "../$source.o" "silicon/$source.c"; done
+for source in counter perf tee; do own -c -o "../$source.o" "board-linux/$source.c"; done
 wrapped=(-Wl,--wrap={bench_start,bench_record_overhead,bench_record_sample,record_text})
-own -no-pie -include silicon/region.h "${wrapped[@]}" -o /out/client apps/"$APP"/*.c apps/common/*.c linux/load.c \
-	silicon/host_bench.c bench/{bench,message,record,semihost}.c ../counter.o ../perf.o ../tee.o "$library/libteec.so"
+own -no-pie -include board-linux/region.h "${wrapped[@]}" -o /out/client apps/"$APP"/*.c apps/common/*.c linux/load.c \
+	board-linux/host_bench.c bench/{bench,message,record,semihost}.c ../counter.o ../perf.o ../tee.o "$library/libteec.so"

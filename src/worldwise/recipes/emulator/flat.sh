@@ -6,9 +6,9 @@ tar -xf /in/qemu/*.orig.tar.xz -C include --strip-components=3 --wildcards '*/in
 libraries='glib-2.0 json-c'
 shared=''
 for name in counts decode events functions heap kinds labels stack trace tree; do
-	shared="$shared /in/plugin/worldwise/$name.c"
+	shared="$shared /in/plugin/aarch64/$name.c"
 done
 # shellcheck disable=SC2046,SC2086 # lists of flags and of files
 gcc -std=c11 -O2 -flto=auto -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
-	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/flat.so /in/plugin/flat/*.c $shared \
+	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/flat.so /in/plugin/arm32/*.c $shared \
 	/in/plugin/model/*.c $(pkg-config --libs $libraries)

@@ -7,4 +7,4 @@ libraries='glib-2.0 json-c'
 # shellcheck disable=SC2046,SC2086 # lists of flags
 gcc -std=c11 -O2 -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
 	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/worldwise.so \
-	/in/plugin/worldwise/*.c /in/plugin/model/*.c /in/plugin/flat/decode.c $(pkg-config --libs $libraries)
+	/in/plugin/aarch64/*.c /in/plugin/model/*.c /in/plugin/arm32/decode.c $(pkg-config --libs $libraries)

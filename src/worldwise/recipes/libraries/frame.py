@@ -24,14 +24,14 @@ FRAME = (
     "mcu/counter.c",
     "mcu/heap.c",
     "mcu/main.c",
-    "portable/operations.c",
-    "portable/known.c",
-    "portable/random.c",
+    "operations/operations.c",
+    "operations/known.c",
+    "operations/random.c",
     "bench/record.c",
     "bench/semihost.c",
 )
 # Of these, what is another object for each curve and its operations; the others are the same for all.
-OF_CURVE = ("mcu/main.c", "portable/operations.c", "portable/known.c")
+OF_CURVE = ("mcu/main.c", "operations/operations.c", "operations/known.c")
 NO_CURVE = "-DOPS_CURVE=0"
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-g")
 _READY = Path("/in/frame")
@@ -101,7 +101,7 @@ class Frame:
         """The frame's hash."""
         target = self._place(_HASHING)
         if not target.exists():
-            seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "portable/sha256.c")
+            seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "operations/sha256.c")
         return str(target)
 
     def footprint_part(self, operation: str) -> tuple[Path, list[str]]:

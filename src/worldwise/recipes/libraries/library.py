@@ -65,7 +65,7 @@ def library_sources(
 def seal_hashing(prefix: str, target: Path, compiling: Callable[[Path, list[str]], Path], source: Path) -> None:
     """Make the frame's hash as one object that shows its own name alone: the library may have the others too.
 
-    `compiling` gives the object of a source; `source` is guest/portable/sha256.c. Raises Refused.
+    `compiling` gives the object of a source; `source` is guest/operations/sha256.c. Raises Refused.
     """
     parts = [
         compiling(source, ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),

@@ -28,7 +28,7 @@ class Builder(Frame):  # type: ignore[misc]
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan, Path("/build/objects"))
-        self.folder = Path("/in/own") if plan["own"] else GUEST / "ops/portable"
+        self.folder = Path("/in/own") if plan["own"] else GUEST / "adapters"
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         self.source = packaged if plan["source"] == "package" else self.folder
         self.adapter = self.folder / ("adapter.c" if plan["own"] else f"{plan['name']}.c")
@@ -56,7 +56,7 @@ class Builder(Frame):  # type: ignore[misc]
     def library(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags, for one curve."""
         plan = self.plan
-        near = [f"-I{self.folder}", f"-I{GUEST / 'ops' / 'portable'}"] if plan["own"] else [f"-I{self.folder}"]
+        near = [f"-I{self.folder}", f"-I{GUEST / 'adapters'}"] if plan["own"] else [f"-I{self.folder}"]
         return list(library_sources(plan, curve, self.source, self.adapter, near))
 
     def link(self, target: Path, objects: list[str], stack: int, *flags: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
-# What a library gives and what it may take. See guest/ops/portable/ops.h.
+# What a library gives and what it may take. See guest/adapters/ops.h.
 OPERATIONS = {
     "keygen": "ops_keygen",
     "sign": "ops_sign",

@@ -79,8 +79,8 @@ class World:
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         own = Path("/in/own")
         source = own if plan["own"] else packaged
-        adapter = own / "adapter.c" if own.exists() else Path("/in/guest/ops/portable") / f"{plan['name']}.c"
-        near = [*([f"-I{own}"] if own.exists() else []), f"-I{GUEST / 'ops/portable'}"]
+        adapter = own / "adapter.c" if own.exists() else Path("/in/guest/adapters") / f"{plan['name']}.c"
+        near = [*([f"-I{own}"] if own.exists() else []), f"-I{GUEST / 'adapters'}"]
         foreign, ours = flags_of(source, plan, near)
         library = {
             self.compile(path, [*LENIENT, *foreign]): str(path.relative_to(source))
@@ -113,7 +113,7 @@ class World:
     def hashing(self) -> Path:
         """The bench's hash as one object that shows its own name alone: the library may have the others too."""
         target = self.folder / "sha256.o"
-        parts = [self.compile(GUEST / "portable/sha256.c", [*LENIENT, *self.macros, *HASHING_HEADERS])]
+        parts = [self.compile(GUEST / "operations/sha256.c", [*LENIENT, *self.macros, *HASHING_HEADERS])]
         parts += [self.compile(path, [*LENIENT, *HASHING_FLAGS]) for path in HASHING]
         seal(PREFIX, target, parts, ["ops_frame_sha256"])
         for part in parts:

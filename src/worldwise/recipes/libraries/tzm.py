@@ -19,8 +19,8 @@ from mcu import Builder, check, footprint, program, too_much  # type: ignore[imp
 from objects import Refused, finish  # type: ignore[import-not-found]
 
 # Of a board's program, what the secure one has too, and what a program without a library has no use for.
-_SHARED = ("mcu/start.c", "mcu/heap.c", "portable/random.c", "bench/record.c", "bench/semihost.c")
-_OF_LIBRARIES = ("portable/operations.c", "portable/known.c")
+_SHARED = ("mcu/start.c", "mcu/heap.c", "operations/random.c", "bench/record.c", "bench/semihost.c")
+_OF_LIBRARIES = ("operations/operations.c", "operations/known.c")
 
 
 class States:

@@ -20,19 +20,19 @@ from objects import check_library, finish  # type: ignore[import-not-found]
 GUEST = Path("/build/guest")
 PACKAGES = Path("/build/packages/usr")
 FRAME = (
-    "portable/linux.c",
+    "operations/linux.c",
     "linux/idle.c",
     "linux/load.c",
     "linux/draw.c",
-    "portable/known.c",
-    "portable/operations.c",
-    "portable/random.c",
+    "operations/known.c",
+    "operations/operations.c",
+    "operations/random.c",
     "bench/bench.c",
     "bench/message.c",
     "bench/record.c",
     "bench/semihost.c",
 )
-HARDCLOCK = "hardclock"
+HARDCLOCK = "mbedtls-clock"
 COMMON = ("-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie", "-g")
 
 
@@ -42,7 +42,7 @@ class Builder:
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
         self.prefix: str = plan["prefix"]
-        self.folder = Path("/in/own") if plan["own"] else GUEST / "ops/portable"
+        self.folder = Path("/in/own") if plan["own"] else GUEST / "adapters"
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         self.source = self.folder if plan["own"] else packaged
         self.adapter = self.folder / ("adapter.c" if plan["own"] else f"{plan['name']}.c")
@@ -60,7 +60,7 @@ class Builder:
     def library(self) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags; of what comes compiled the adapter alone."""
         plan = self.plan
-        near = [f"-I{self.folder}", f"-I{GUEST / 'ops/portable'}"]
+        near = [f"-I{self.folder}", f"-I{GUEST / 'adapters'}"]
         *library, (adapter, flags) = library_sources(plan, plan, self.source, self.adapter, near)
         headers = [word for one in ("", plan["triplet"]) for word in ("-isystem", str(PACKAGES / "include" / one))]
         return [*library, (adapter, [*flags, *(headers if plan["archives"] else [])])]
@@ -85,7 +85,7 @@ class Builder:
     def hashing(self) -> Path:
         """The frame's hash."""
         target = self.objects / "frame-sha256.o"
-        seal_hashing(self.prefix, target, functools.partial(self.compile, "hash"), GUEST / "portable/sha256.c")
+        seal_hashing(self.prefix, target, functools.partial(self.compile, "hash"), GUEST / "operations/sha256.c")
         return target
 
     def check(self, library: Sequence[Path], frame: Sequence[Path]) -> None:

@@ -7,7 +7,7 @@ cd /in/guest
 mkdir -p /build/root/bin
 # shellcheck disable=SC2086 # a list of flags
 "${PREFIX}gcc" $FLAGS -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O2 -static -no-pie \
-	-o /build/root/bin/symbols plain/symbols.c bench/record.c bench/semihost.c
+	-o /build/root/bin/symbols kernel-symbols/symbols.c bench/record.c bench/semihost.c
 cd /build/root
 chmod -R u=rwX,go=rX .
 find . -exec touch --no-dereference --date=@0 {} +

@@ -6,4 +6,4 @@
 cd /in/guest
 # shellcheck disable=SC2086 # a list of flags
 "${PREFIX}gcc" ${FLAGS:-} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -static -no-pie -o /out/probe \
-	silicon/probe.c silicon/counter.c silicon/perf.c ${MORE:-} bench/record.c
+	board-linux/probe.c board-linux/counter.c board-linux/perf.c ${MORE:-} bench/record.c

@@ -10,7 +10,7 @@ from typing import Any
 
 # Its name is no Python name.
 plain = importlib.import_module("plain-programs")
-SILICON = Path("silicon")
+SILICON = Path("board-linux")
 WITHOUT = "linux/idle.c"
 MORE = (SILICON / "host_bench.c", SILICON / "counter.c", SILICON / "perf.c")
 # What host_bench.c has in place of the bench's own, or around it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The core's crypto library for Linux: the same files, the same configuration, the same code generation. ADAPTER names the
-# file of guest/ops that calls it; what the library expects of the core is in guest/ops/optee-shim.
+# file of guest/optee-libraries that calls it; what the library expects of the core is in optee-shim/ there.
 . /in/recipes/common.sh
 
 mkdir source out
@@ -20,7 +20,7 @@ libtomcrypt=core/lib/libtomcrypt
 grep -v CFG_CORE_CRYPTO_AES_ACCEL out/include/generated/conf.h > linux-conf.h
 # Without __KERNEL__ mbed TLS would take the configuration for TAs.
 around="-D_GNU_SOURCE -include /build/linux-conf.h -DMBEDTLS_CONFIG_FILE=\"mbedtls_config_kernel.h\""
-around="$around -I/in/guest/ops/optee-shim"
+around="$around -I/in/guest/optee-libraries/optee-shim"
 for folder in $mbedtls/include $mbedtls/mbedtls/include $mbedtls/mbedtls/library lib/libutils/ext/include \
 	lib/libutee/include $libtomcrypt/include $libtomcrypt/src/headers; do
 	around="$around -I$tree/$folder"
@@ -66,13 +66,14 @@ if grep -q '^#define CFG_CRYPTO_SHA256_ARM_CE 1' out/include/generated/conf.h; t
 	aarch64-linux-gnu-gcc -I$tree/lib/libutils/isoc/include $flags -g -c "$crypto/sha256_armv8a_ce_a64.S" \
 		-o objects/sha256_ce_a64.o
 	[[ $ADAPTER != mbedtls ]] ||
-		aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c /in/guest/ops/optee-shim/mbedtls-sha256.c \
-			-o objects/mbedtls-sha256.o
+		aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie \
+			-c /in/guest/optee-libraries/optee-shim/mbedtls-sha256.c -o objects/mbedtls-sha256.o
 fi
 aarch64-linux-gnu-ar rcsD /out/library.a objects/*.o
 # The adapter is compiled as the library is: it includes the library's headers.
 for source in "$ADAPTER" optee-shim/core; do
 	# shellcheck disable=SC2086 # a list of flags
-	aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c "/in/guest/ops/$source.c" -o "/out/${source##*/}.o"
+	aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c "/in/guest/optee-libraries/$source.c" \
+		-o "/out/${source##*/}.o"
 done
 mv "/out/$ADAPTER.o" /out/adapter.o

@@ -20,11 +20,14 @@ from objects import Refused, finish  # type: ignore[import-not-found]
 class SchemeBuilder(Builder):  # type: ignore[misc]
     """Objects of one scheme."""
 
-    instead: ClassVar[dict[str, str]] = {"portable/operations.c": "pqc/operations.c", "portable/known.c": "pqc/known.c"}
+    instead: ClassVar[dict[str, str]] = {
+        "operations/operations.c": "pqc-operations/operations.c",
+        "operations/known.c": "pqc-operations/known.c",
+    }
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan)
-        self.folder = GUEST / "ops/pqc"
+        self.folder = GUEST / "pqc-adapters"
         self.source = Path("/in/source")
         self.adapter = self.folder / f"{plan['name']}.c"
         plan["defines"].append(f"PQC_SCHEME={plan['scheme']}")
@@ -36,7 +39,7 @@ class SchemeBuilder(Builder):  # type: ignore[misc]
     def footprint_part(self, operation: str) -> tuple[Path, list[str]]:
         """A program of nothing but one operation."""
         flags = ["-Os", "-fno-builtin", *STRICT, NO_CURVE, f"-DPQC_SCHEME={self.plan['scheme']}"]
-        return GUEST / "pqc/footprint.c", [*flags, f"-DFOOTPRINT_{operation.upper() or 'NOTHING'}"]
+        return GUEST / "pqc-operations/footprint.c", [*flags, f"-DFOOTPRINT_{operation.upper() or 'NOTHING'}"]
 
 
 def main() -> int:

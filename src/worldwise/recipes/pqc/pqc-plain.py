@@ -13,7 +13,7 @@ from objects import finish  # type: ignore[import-not-found]
 
 plain: Any = importlib.import_module("plain-programs")
 
-OWN = {"portable/operations.c": "pqc/operations.c", "portable/known.c": "pqc/known.c"}
+OWN = {"operations/operations.c": "pqc-operations/operations.c", "operations/known.c": "pqc-operations/known.c"}
 
 
 class SchemeBuilder(plain.Builder):  # type: ignore[misc]
@@ -21,7 +21,7 @@ class SchemeBuilder(plain.Builder):  # type: ignore[misc]
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan)
-        self.folder = plain.GUEST / "ops/pqc"
+        self.folder = plain.GUEST / "pqc-adapters"
         self.source = Path("/in/source")
         self.adapter = self.folder / f"{plan['name']}.c"
         plan["defines"].append(f"PQC_SCHEME={plan['scheme']}")

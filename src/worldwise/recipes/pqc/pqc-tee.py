@@ -23,7 +23,7 @@ class SchemeWorld(tee_library.World):  # type: ignore[misc]
     def build(self, strict: Sequence[str]) -> tuple[dict[Path, str], list[Path]]:
         """Objects of the library with their sources' names, and none of the bench."""
         plan = self.plan
-        source, folder = Path("/in/source"), tee_library.GUEST / "ops/pqc"
+        source, folder = Path("/in/source"), tee_library.GUEST / "pqc-adapters"
         adapter = folder / f"{plan['name']}.c"
         foreign, ours = flags_of(source, plan, [f"-I{folder}"])
         library = {
@@ -37,7 +37,7 @@ class SchemeWorld(tee_library.World):  # type: ignore[misc]
 def main() -> int:
     """Build everything of the plan."""
     plan: dict[str, Any] = json.loads(os.environ["PLAN"])
-    # The interface is that of guest/ops/pqc/pqc.h.
+    # The interface is that of guest/pqc-adapters/pqc.h.
     OPERATIONS.clear()
     OPERATIONS.update({name: f"pqc_{name}" for name in plan["operations"]})
     plan["defines"].append(f"PQC_SCHEME={plan['scheme']}")

@@ -9,7 +9,7 @@ from worldwise.machine.elf_files.questions import ask
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import bias_of, images_in
 
-# What a function does, as plugin/worldwise/heap.h has it, by its name: those of C.
+# What a function does, as plugin/aarch64/heap.h has it, by its name: those of C.
 _OF_C = {
     "malloc": "malloc",
     "valloc": "malloc",

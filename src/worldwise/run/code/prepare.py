@@ -195,7 +195,7 @@ def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int
     if not wanted.thread:
         return None
     if architecture == own_code.ARMV7:
-        raise WorldwiseError("--thread: of a program for 32-bit Arm nobody tells its threads apart.")
+        raise WorldwiseError("--thread: the threads of a program for 32-bit Arm cannot be measured one by one.")
     found = [one for one in every if is_asked(one, [wanted.thread])]
     if len(found) == 1:
         return found[0].address

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "../../../../bench/bench.h"
-#include "../../../../ops/attest.h"
-#include "../../../../portable/trial.h"
+#include "../../../../operations/trial.h"
+#include "../../../../optee-libraries/attest.h"
 
 static uint8_t own_private[P256_BYTES];
 static uint8_t own_public[2 * P256_BYTES];

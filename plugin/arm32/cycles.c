@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cycles.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <glib.h>
+#include <json-c/printbuf.h>
+
+#include "../aarch64/trace.h"
+#include "../model/model.h"
+
+size_t cycles_cores;
+size_t accesses_seen;
+
+static struct model *models[MAX_CORES];
+static struct access *accesses; /* of the block that runs, in the order of time; `instruction` is an address */
+static size_t accesses_room;
+
+/* What a record of one core is made of, for print_rows(). */
+static struct {
+	size_t core;
+	struct slot *const *slots;
+	size_t count;
+} printed;
+
+bool cycles_add_core(const char *path)
+{
+	if (cycles_cores == MAX_CORES) {
+		fprintf(stderr, "flat: more than %d cores\n", MAX_CORES);
+		return false;
+	}
+	models[cycles_cores] = model_read(path);
+	if (!models[cycles_cores])
+		return false;
+	cycles_cores++;
+	return true;
+}
+
+static void on_access(unsigned int processor, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+	(void)processor;
+	if (!scoreboard->active)
+		return;
+	if (accesses_seen == accesses_room) {
+		accesses_room = accesses_room ? 2 * accesses_room : 1024;
+		accesses = g_renew(struct access, accesses, accesses_room);
+	}
+	accesses[accesses_seen++] = (struct access){ .instruction = (uint32_t)(uintptr_t)data,
+						     .bytes = 1u << qemu_plugin_mem_size_shift(info),
+						     .address = address,
+						     .store = qemu_plugin_mem_is_store(info) };
+}
+
+void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
+{
+	if (!cycles_cores)
+		return;
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translation, i);
+
+		qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+						 (void *)(uintptr_t)qemu_plugin_insn_vaddr(instruction));
+	}
+}
+
+/* Makes addresses of instructions to indexes in the block, and leaves out what is of none of its instructions. */
+static size_t place_accesses(const struct flat_block *block)
+{
+	uint32_t index = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < accesses_seen; i++) {
+		uint32_t offset = accesses[i].instruction - (uint32_t)block->block.pc;
+
+		if (offset >= block->offsets[block->block.instructions])
+			continue;
+		if (offset < block->offsets[index])
+			index = 0;
+		while (block->offsets[index] < offset)
+			index++;
+		accesses[left] = accesses[i];
+		accesses[left++].instruction = index;
+	}
+	return left;
+}
+
+/* The first instructions of a block were executed; `spent` has room for each core. */
+static void run(struct flat_block *block, uint32_t instructions, size_t count, uint64_t next, struct spent *spent)
+{
+	if (!block->block.decoded)
+		block->block.decoded = code_decode(block->set, block->block.pc, block->block.code,
+						   block->block.instructions);
+	for (size_t i = 0; i < cycles_cores; i++)
+		model_run(models[i], block->block.decoded, instructions, accesses, count, next, &spent[i]);
+	accesses_seen = 0;
+}
+
+void cycles_run_models(struct slot *slot, uint64_t next)
+{
+	struct flat_block *block = (struct flat_block *)(void *)slot->block;
+
+	if (!slot->spent)
+		slot->spent = g_new0(struct spent, cycles_cores);
+	run(block, block->block.instructions, place_accesses(block), next, slot->spent);
+}
+
+void cycles_pass_by(struct flat_block *block, uint64_t next, bool whole)
+{
+	struct spent dropped[MAX_CORES] = { { .outside = 0 } };
+	size_t count = place_accesses(block);
+	uint32_t executed = whole ? block->block.instructions : flat_block_before(block, next);
+
+	/* An exception in the midst of it: what that hit is not known better than by the last access. */
+	if (!whole && (!executed || executed == block->block.instructions))
+		executed = count ? accesses[count - 1].instruction + 1 : 1;
+	run(block, executed, count, next, dropped);
+}
+
+/* json-c calls it for the array of rows: see print_rows() of ../worldwise/counts.c. */
+static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+{
+	const char *between = "[";
+
+	(void)rows;
+	(void)level;
+	(void)flags;
+	for (size_t i = 0; i < printed.count; i++) {
+		const struct slot *slot = printed.slots[i];
+		const struct spent *spent = &slot->spent[printed.core];
+
+		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
+		for (int cause = 0; cause < CAUSES; cause++)
+			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
+		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside, spent->outside_instructions);
+		between = ",";
+	}
+	return sprintbuf(buffer, "]");
+}
+
+void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
+{
+	printed.slots = slots;
+	printed.count = count;
+	for (size_t core = 0; core < cycles_cores; core++) {
+		struct json_object *record = record_new("cycles");
+		struct json_object *rows = json_object_new_array();
+
+		printed.core = core;
+		record_number(record, "pass", pass);
+		record_text(record, "core", model_name(models[core]));
+		json_object_set_serializer(rows, print_rows, NULL, NULL);
+		record_value(record, "rows", rows);
+		record_write(record);
+		for (size_t i = 0; i < count; i++)
+			slots[i]->spent[core] = (struct spent){ .outside = 0 };
+	}
+}
