@@ -6,13 +6,19 @@
 
 #include <glib.h>
 
+#include "../arm32/decode.h"
+#include "../model/operation.h"
 #include "arguments.h"
 #include "functions.h"
 #include "kinds.h"
 #include "labels.h"
 #include "processor.h"
+#include "sets.h"
 #include "tables.h"
 #include "trace.h"
+
+/* A decoder reads so many bytes, wherever an instruction ends. */
+#define ROOM 4
 
 static GHashTable *blocks;
 static GHashTable *behind_reads; /* addresses behind an mrs of the counter */
@@ -20,7 +26,7 @@ static uint32_t last_id;
 
 static size_t code_bytes(const struct block *block)
 {
-	return INSTRUCTION_BYTES * (size_t)block->instructions;
+	return block_offset(block, block->instructions);
 }
 
 static guint block_hash(gconstpointer key)
@@ -35,7 +41,8 @@ static gboolean block_equal(gconstpointer left, gconstpointer right)
 	const struct block *a = left;
 	const struct block *b = right;
 
-	return a->pc == b->pc && a->instructions == b->instructions && !memcmp(a->code, b->code, code_bytes(a));
+	return a->pc == b->pc && a->instructions == b->instructions && a->end == b->end && a->set == b->set &&
+	       !memcmp(a->code, b->code, code_bytes(a));
 }
 
 void blocks_start(void)
@@ -52,8 +59,11 @@ static struct block *keep(const struct block *block)
 	if (!found) {
 		found = g_new(struct block, 1);
 		*found = *block;
-		found->code = g_malloc(code_bytes(block));
+		found->code = g_malloc0(code_bytes(block) + ROOM);
 		memcpy(found->code, block->code, code_bytes(block));
+		if (block->offsets)
+			found->offsets = g_memdup2(block->offsets,
+						   (block->instructions + (size_t)1) * sizeof(*block->offsets));
 		g_hash_table_add(blocks, found);
 	}
 	return found;
@@ -62,11 +72,24 @@ static struct block *keep(const struct block *block)
 struct block *block_part(const struct block *block, uint32_t instructions)
 {
 	struct block part = { .pc = block->pc,
-			      .end = block->pc + INSTRUCTION_BYTES * (uint64_t)instructions,
+			      .end = block->pc + block_offset(block, instructions),
 			      .instructions = instructions,
-			      .code = block->code };
+			      .set = block->set,
+			      .code = block->code,
+			      .offsets = block->offsets };
 
 	return keep(&part);
+}
+
+uint64_t block_before(const struct block *block, uint64_t offset)
+{
+	uint32_t before = 0;
+
+	if (!block->offsets)
+		return offset / INSTRUCTION_BYTES;
+	while (before < block->instructions && block->offsets[before] < offset)
+		before++;
+	return before;
 }
 
 /* The instruction behind an mrs, from the host's view of the page; 0 if it cannot be seen. */
@@ -165,25 +188,71 @@ static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *tran
 	return word;
 }
 
+/* Each instruction of a block of A32 or T32, as its own decoder has it. */
+static struct direction direction_in(const struct block *block, uint32_t number, unsigned int *if_then)
+{
+	const uint8_t *bytes = block->code + block_offset(block, number);
+	struct direction to = direction_of(block->set, bytes, block->pc + block_offset(block, number), *if_then > 0);
+
+	*if_then = *if_then ? *if_then - 1 : block->set == SET_T32 ? t32_if_then(bytes) : 0;
+	return to;
+}
+
+/* Reads the code of a block of A32 or T32, which only programs of EL0 are of: no mark of the bench and no mask is there. */
+static void read_code_of_32_bits(struct block *block, const struct qemu_plugin_tb *translation)
+{
+	unsigned int if_then = 0;
+
+	block->offsets = g_new0(uint32_t, block->instructions + (size_t)1);
+	for (uint32_t i = 0; i < block->instructions; i++)
+		block->offsets[i + 1] = block->offsets[i] +
+					(uint32_t)qemu_plugin_insn_size(qemu_plugin_tb_get_insn(translation, i));
+	block->end = block->pc + code_bytes(block);
+	block->code = g_malloc0(code_bytes(block) + ROOM);
+	for (uint32_t i = 0; i < block->instructions; i++)
+		(void)qemu_plugin_insn_data(qemu_plugin_tb_get_insn(translation, i), block->code + block->offsets[i],
+					    block->offsets[i + 1] - block->offsets[i]);
+	block->set = set_of_32_bits(block, translation);
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		struct direction to = direction_in(block, i, &if_then);
+
+		block->flow = to.flow;
+		block->target = to.target;
+		block->narrow = to.bytes == 2;
+	}
+	/* No address of its stack is known, so nothing is said of that. */
+	block->moves_stack = true;
+}
+
+/* The same of A64, and what begins, ends or is read there. */
+static void read_code_of_64_bits(struct block *block, const struct qemu_plugin_tb *translation)
+{
+	uint32_t last;
+
+	block->end = block->pc + code_bytes(block);
+	block->code = g_malloc0(code_bytes(block) + ROOM);
+	last = read_code(block, translation);
+	block->flow = decode_flow(last, block_last(block), &block->target);
+	block->masks = block->masks || block->flow == FLOW_ERET;
+	if (block->instructions == 1 && decode_reads_counter(last)) {
+		block->reads = true;
+		g_hash_table_add(behind_reads, as_pointer(block->end));
+		block->reads_to = decode_destination(last);
+		block->ends = decode_is_end(word_behind(qemu_plugin_tb_get_insn(translation, 0)));
+	}
+}
+
 struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 {
 	struct block block = { .pc = qemu_plugin_tb_vaddr(translation),
 			       .instructions = (uint32_t)qemu_plugin_tb_n_insns(translation) };
-	uint32_t last;
 	struct block *kept;
 
-	block.end = block.pc + code_bytes(&block);
-	block.code = g_malloc(code_bytes(&block));
-	last = read_code(&block, translation);
-	block.flow = decode_flow(last, block_last(&block), &block.target);
-	block.masks = block.masks || block.flow == FLOW_ERET;
+	if (processor_is_of_32_bits(block.pc))
+		read_code_of_32_bits(&block, translation);
+	else
+		read_code_of_64_bits(&block, translation);
 	block.site = functions_site(block_last(&block));
-	if (block.instructions == 1 && decode_reads_counter(last)) {
-		block.reads = true;
-		g_hash_table_add(behind_reads, as_pointer(block.end));
-		block.reads_to = decode_destination(last);
-		block.ends = decode_is_end(word_behind(qemu_plugin_tb_get_insn(translation, 0)));
-	}
 	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
 	block.hook = hook_at(block.pc);
 	block.call = call_at(block.pc);
@@ -193,6 +262,7 @@ struct block *block_of_translation(const struct qemu_plugin_tb *translation)
 	block.enters = arguments.entry && block.pc == arguments.entry;
 	kept = keep(&block);
 	g_free(block.code);
+	g_free(block.offsets);
 	return kept;
 }
 
@@ -210,6 +280,7 @@ bool block_find_vector(struct block *block)
 void block_write(struct block *block)
 {
 	struct json_object *record;
+	unsigned int if_then = 0;
 	char *kinds;
 
 	if (block->id)
@@ -220,9 +291,15 @@ void block_write(struct block *block)
 	record_address(record, "pc", block->pc);
 	record_number(record, "instructions", block->instructions);
 	record_bytes(record, "code", block->code, code_bytes(block));
+	if (block->set != SET_A64)
+		record_text(record, "set", block->set == SET_T32 ? "t32" : "a32");
 	kinds = g_malloc0(block->instructions + (size_t)1);
-	for (size_t i = 0; i < block->instructions; i++)
-		kinds[i] = kind_of_a64(decode_word(block->code + INSTRUCTION_BYTES * i));
+	for (uint32_t i = 0; i < block->instructions; i++) {
+		if (block->set == SET_A64)
+			kinds[i] = kind_of_a64(decode_word(block->code + block_offset(block, i)));
+		else
+			kinds[i] = direction_in(block, i, &if_then).kind;
+	}
 	record_text(record, "kinds", kinds);
 	g_free(kinds);
 	record_write(record);

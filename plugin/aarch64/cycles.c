@@ -61,7 +61,7 @@ void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 	if (!cycles_cores)
 		return;
 	for (uint32_t i = 0; i < block->instructions; i++) {
-		uint64_t place = (block->pc + INSTRUCTION_BYTES * (uint64_t)i) & (PAGE_BYTES - 1);
+		uint64_t place = (block->pc + block_offset(block, i)) & (PAGE_BYTES - 1);
 
 		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(translation, i), on_access,
 						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, as_pointer(place));
@@ -79,11 +79,12 @@ static size_t place_accesses(const struct block *block)
 
 	for (size_t i = 0; i < accesses_seen; i++) {
 		uint64_t place = accesses[i].instruction;
+		uint64_t number = block_before(block, place - first);
 
-		if (place < first || (place - first) / INSTRUCTION_BYTES >= block->instructions)
+		if (place < first || number >= block->instructions)
 			continue;
 		accesses[left] = accesses[i];
-		accesses[left++].instruction = (uint32_t)((place - first) / INSTRUCTION_BYTES);
+		accesses[left++].instruction = (uint32_t)number;
 	}
 	return left;
 }
@@ -100,7 +101,7 @@ void cycles_run_models(struct slot *slot, uint64_t next)
 	size_t count;
 
 	if (!block->decoded)
-		block->decoded = code_decode(SET_A64, block->pc, block->code, block->instructions);
+		block->decoded = code_decode(block->set, block->pc, block->code, block->instructions);
 	if (!slot->spent)
 		slot->spent = g_new0(struct spent, cycles_cores);
 	count = place_accesses(block);

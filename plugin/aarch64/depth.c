@@ -273,12 +273,15 @@ void depth_look(struct block *to)
 		return;
 	is_moved = to->moves_stack;
 	if (running->secure && is_ta_entry(to) && !ta_calls_open) {
-		ta_top = processor_sp();
+		/* Of a TA of 32 bits no stack pointer is shown: it is known to be there, and no more. */
+		ta_top = to->set == SET_A64 ? processor_sp() : 1;
 		ta_bias = to->pc - arguments.ta_entry;
 		ta_space = processor_space_number();
 	} else if (!asked && !to->deepest && top->sp) {
 		return;
 	}
+	if (to->set != SET_A64)
+		return;
 	sp = processor_sp();
 	if (!top->sp)
 		top->sp = sp;

@@ -36,7 +36,7 @@ static uint32_t executed_part(const struct block *block, const struct block *to,
 {
 	uint64_t next = vector ? processor_return_address() : to->pc;
 	/* No block crosses a page; and one page may be at two addresses, of which the block has but one. */
-	uint64_t done = ((next & (PAGE_BYTES - 1)) - (block->pc & (PAGE_BYTES - 1))) / INSTRUCTION_BYTES;
+	uint64_t done = block_before(block, (next & (PAGE_BYTES - 1)) - (block->pc & (PAGE_BYTES - 1)));
 
 	if (done >= block->instructions) {
 		trace_give_up("a block was left in a way that is not understood", block->pc);
@@ -57,6 +57,9 @@ static bool last_aborted(const struct block *to)
 /* Whether a block's code alone says that `to` can be next. */
 static bool is_expected(const struct block *from, const struct block *to)
 {
+	/* Of A32 and T32 whatever directs the flow may depend on a condition. */
+	if (from->set != SET_A64 && to->pc == from->end)
+		return true;
 	if (from->flow == FLOW_PLAIN)
 		return to->pc == from->target || to->pc == from->end;
 	return from->flow == FLOW_CALL && to->pc == from->target;
@@ -85,6 +88,9 @@ static void account_part(const struct block *block, uint32_t instructions, uint6
 /* What the last instruction of a block does to the stack; it goes on at `to`, and after an ERET at level `el`. */
 static void step(const struct block *from, uint64_t to, unsigned int el)
 {
+	/* A conditional one that did nothing. */
+	if (from->set != SET_A64 && to == from->end)
+		return;
 	switch (from->flow) {
 	case FLOW_CALL:
 	case FLOW_CALL_REGISTER:
@@ -99,8 +105,12 @@ static void step(const struct block *from, uint64_t to, unsigned int el)
 	case FLOW_ERET:
 		worlds_eret(block_last(from), to, el);
 		break;
-	case FLOW_PLAIN:
 	case FLOW_JUMP_REGISTER:
+		/* A function of A32 or T32 can return by any register; else it jumps. */
+		if (from->set != SET_A64 && stack_waits_for(to))
+			stack_return(from, to);
+		break;
+	case FLOW_PLAIN:
 	case FLOW_TRAP:
 		break;
 	}
@@ -145,10 +155,11 @@ static void follow(struct block *from, struct block *to)
 	}
 	account_whole(from, to->pc);
 	/* A trap goes to a vector, and a direct branch where it says. */
-	if (from->flow == FLOW_TRAP || ((from->flow == FLOW_PLAIN || from->flow == FLOW_CALL) && !expected))
+	if ((from->flow == FLOW_TRAP && !expected) ||
+	    ((from->flow == FLOW_PLAIN || from->flow == FLOW_CALL) && !expected))
 		stack_lose(block_last(from), to->pc);
 	else
-		step(from, to->pc, from->flow == FLOW_ERET ? processor_el() : 0);
+		step(from, to->pc, from->flow == FLOW_ERET && to->set == SET_A64 ? processor_el() : 0);
 	if (from->masks)
 		masks_changed(last, block_last(from), processor_state(), to->pc);
 }

@@ -19,6 +19,7 @@ static struct {
 	struct qemu_plugin_register *x[31];
 	struct qemu_plugin_register *cpsr;
 	struct qemu_plugin_register *sp;
+	struct qemu_plugin_register *pc;
 	struct qemu_plugin_register *tpidr;
 	/* By exception level; NULL for those that are not read. */
 	struct qemu_plugin_register *elr[4];
@@ -60,6 +61,7 @@ void processor_start(void)
 	for (unsigned int i = 0; i <= 30; i++)
 		registers.x[i] = find_numbered(list, "x", i);
 	registers.cpsr = find_register(list, "cpsr");
+	registers.pc = find_register(list, "pc");
 	if (arguments.watches) {
 		registers.sp = find_register(list, "sp");
 		registers.tpidr = find_register(list, "TPIDR_EL0");
@@ -94,6 +96,9 @@ static uint64_t read_register(struct qemu_plugin_register *handle)
 	return value;
 }
 
+/* In a saved state: of AArch32. */
+#define STATE_32 (UINT64_C(1) << 4)
+
 /* The exception level in a saved or current processor state. */
 static unsigned int el_of(uint64_t state)
 {
@@ -123,6 +128,16 @@ uint64_t processor_state(void)
 unsigned int processor_el(void)
 {
 	return el_of(processor_state());
+}
+
+bool processor_is_of_32_bits(uint64_t address)
+{
+	/*
+	 * EL1 alone goes to AArch32, by the state that it has saved; an exception may have come back since. QEMU has a
+	 * program counter for each of both, and that of AArch64 is where a block begins that is of AArch64.
+	 */
+	return !arguments.no_monitor && read_register(registers.spsr[1]) & STATE_32 &&
+	       read_register(registers.pc) != address;
 }
 
 bool processor_secure(void)

@@ -24,6 +24,11 @@ uint64_t processor_thread(void);
 uint64_t processor_state(void);
 /* The exception level: 0 to 3. */
 unsigned int processor_el(void);
+/*
+ * Whether a block of code at `address` that QEMU is about to translate is of AArch32: what a TA of 32 bits executes at
+ * EL0. QEMU shows no register meanwhile: x0 to x30, sp and the exception level are those of when EL1 went there.
+ */
+bool processor_is_of_32_bits(uint64_t address);
 /* Whether the levels below EL3 are the secure world's: as EL3 has set it. */
 bool processor_secure(void);
 /* The address of user space's translation table, without the process's number that may stand above it. */

@@ -85,6 +85,19 @@ void stack_call(const struct block *from, uint64_t to)
 	frame->back = from->end;
 }
 
+bool stack_waits_for(uint64_t to)
+{
+	for (size_t depth = shadow.depth; depth > 0; depth--) {
+		const struct frame *frame = &shadow.frames[depth - 1];
+
+		if (frame->kind != NODE_CALL)
+			return false;
+		if (frame->back == to)
+			return true;
+	}
+	return false;
+}
+
 /* Whether nothing above a frame can return to one below it: another world or exception level waits there. */
 static bool is_barrier(const struct frame *frame)
 {

@@ -62,6 +62,9 @@ void stack_lose(uint64_t site, uint64_t target);
 /* The block `from` called `to`. */
 void stack_call(const struct block *from, uint64_t to);
 
+/* Whether a call since the last exception, world switch or begin of a region returns to `to`. */
+bool stack_waits_for(uint64_t to);
+
 /* The rest of stack_return(). */
 void stack_return_far(const struct block *from, uint64_t to);
 

@@ -23,6 +23,7 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
 from worldwise.libraries.user_code import build_systems
+from worldwise.libraries.user_code.kinds import TA_ARM32, TA_ARM64
 from worldwise.machine.symbols.mangled_names import demangler, plain
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
@@ -276,15 +277,24 @@ def test_a_good_life_is_taken_whatever_its_status() -> None:
     require_good("/work/mine", Life(0, 1, 3, 0, 0), b"")
 
 
-def signed(kind: int = 1, content: bytes = b"\x7fELFrest") -> bytes:
+def elf_head(bits: int, machine: int) -> bytes:
+    """The begin of an ELF file of a class, for a processor."""
+    return b"\x7fELF" + bytes([bits]) + bytes(13) + struct.pack("<H", machine)
+
+
+ELF = elf_head(2, 183)
+
+
+def signed(kind: int = 1, content: bytes = ELF) -> bytes:
     """A TA as OP-TEE signs them."""
     head = struct.pack("<IIIIHH", 0x4F545348, kind, len(content), 0, 32, 256)
     return head + bytes(288) + (bytes(20) if kind == 1 else b"") + content
 
 
 def test_the_elf_file_in_a_ta_is_found(tmp_path: Path) -> None:
-    assert elf_of(signed(), tmp_path) == b"\x7fELFrest"
-    assert elf_of(signed(0), tmp_path) == b"\x7fELFrest"
+    assert elf_of(signed(), tmp_path) == ELF
+    assert elf_of(signed(0), tmp_path) == ELF
+    assert elf_of(signed(content=elf_head(1, 40)), tmp_path) == elf_head(1, 40)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +305,10 @@ def test_the_elf_file_in_a_ta_is_found(tmp_path: Path) -> None:
         (signed(2), "is encrypted"),
         (signed()[:-1], "cut off"),
         (signed(content=b"no elf"), "no ELF file"),
-        (signed(content=b"\x7fELF\x01rest"), "is a TA of 32 bits"),
+        (signed(content=b"\x7fELF"), "for processor 0 in an ELF file of class 0"),
+        (signed(content=elf_head(1, 3)), "for processor 3 in an ELF file of class 1"),
+        (signed(content=elf_head(1, 183)), "for processor 183 in an ELF file of class 1"),
+        (signed(content=elf_head(2, 40)), "for processor 40 in an ELF file of class 2"),
     ],
 )
 def test_what_is_no_ta_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
@@ -316,6 +329,17 @@ def test_a_ta_under_another_name_is_refused(tmp_path: Path) -> None:
     assert application(ta, client, None, None).uuid == own_codes.UUID  # type: ignore[arg-type]
 
 
+def test_what_a_ready_made_ta_is_built_for_is_its_own_word(tmp_path: Path) -> None:
+    """If this fails, nobody is told that the TA is of 32 bits, and its stack is said to be what it is not."""
+    ta, client = tmp_path / f"{own_codes.UUID}.ta", tmp_path / "client"
+    client.write_bytes(b"")
+    for bits, machine, target in ((2, 183, TA_ARM64), (1, 40, TA_ARM32)):
+        ta.write_bytes(signed(0, elf_head(bits, machine)))
+        found = application(ta, client, None, None)  # type: ignore[arg-type]
+        assert found.target == target
+        assert ("for 32 bits (ta_arm32)" in found.words) == (target == TA_ARM32)
+
+
 def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
     (tmp_path / "ta").mkdir()
     with pytest.raises(WorldwiseError, match="one is a folder and the other a file"):
@@ -324,6 +348,8 @@ def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
         application(tmp_path / "x.ta", tmp_path / "client", None, None)  # type: ignore[arg-type]
     with pytest.raises(WorldwiseError, match="--log-level is for a TA that is built"):
         application(tmp_path / "x.ta", tmp_path / "client", 2, None)  # type: ignore[arg-type]
+    with pytest.raises(WorldwiseError, match="--ta-target is for a TA that is built"):
+        application(tmp_path / "x.ta", tmp_path / "client", None, None, (), TA_ARM64)  # type: ignore[arg-type]
 
 
 # --- in the cache ---

@@ -202,7 +202,16 @@ def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPa
     assert (found.what, found.kept, found.where) == ("heap", kept, "here/worldwise.toml:6")
     assert found.found == f"{max(1024, -(-(taken + 32) // 16) * 16):,} B"
     monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 0, 0),))
-    with pytest.raises(WorldwiseError, match="nobody can say where the heap of this TA is"):
+    asks = "worldwise.run.code.repository.limits.is_of_32_bits"
+    monkeypatch.setattr(asks, lambda _: False)
+    with pytest.raises(WorldwiseError, match="where the heap of this TA is: its symbols were stripped"):
+        verdicts(opened, made)
+    # Of 32 bits the heap has a place, but no start has seen the stack.
+    monkeypatch.setattr(making, "ask", lambda *_, **__: ((0, 0, 16, 4096, 8192),))
+    monkeypatch.setattr(asks, lambda _: True)
+    for one in starts:
+        one.ta_stack = None
+    with pytest.raises(WorldwiseError, match="where the heap of this TA is: it is of 32 bits, and QEMU shows no"):
         verdicts(opened, made)
 
 

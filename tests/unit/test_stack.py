@@ -75,7 +75,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
         ('[optee]\ncompiler = "gcc"\n', "it changes nothing"),
         ('[optee.settings]\nPLATFORM = "stm"\n', "PLATFORM cannot be set: it is a line of its own: [optee] platform"),
         ('[optee.settings]\nCOMPILER = "clang"\n', "COMPILER cannot be set: it is a line of its own: [optee] compiler"),
-        ('[optee.settings]\nCFG_USER_TA_TARGETS = "ta_arm32"\n', "build the TA for ta_arm64, and measure that"),
+        ('[optee.settings]\nCFG_USER_TA_TARGETS = "ta_arm32"\n', "`run --ta DIR --ta-target ta_arm32` builds one of"),
         ('[optee.settings]\nCFG_CORE_SEL1_SPMC = "y"\n', "is a line of its own: [tf-a] SPMC_AT_EL = 1"),
         ('[tf-a.settings]\nSPMC_AT_EL3 = "1"\n', "is a line of its own: [tf-a] SPMC_AT_EL = 1"),
         ("[tf-a]\nSPMC_AT_EL = 1\n", "SPMC_AT_EL needs a Linux that speaks FF-A (CONFIG_ARM_FFA_TRANSPORT=m)"),
@@ -261,6 +261,22 @@ def test_clang_builds_the_core_in_a_root_of_its_own(tmp_path: Path, monkeypatch:
     with pytest.raises(WorldwiseError, match="is OP-TEE's library in Linux, which GCC alone compiles"):
         require_part(made, [TEE, Case("linux", "mbedtls-nist", "O2", "attestdiv", 3, 1)])
     require_part(made, [TEE])
+
+
+def test_the_dev_kit_of_32_bits_is_the_stacks_and_an_image_of_its_own(tmp_path: Path) -> None:
+    """If this fails, a TA of 32 bits is linked with another OP-TEE's libraries, or the catalogue's images move."""
+    plain = optee_images.dev_kit_of_32_bits(optee_images.APP_CORE, "O2")
+    assert plain.outputs == ("devkit.tar",)
+    assert "TA_MBEDTLS" not in plain.settings
+    assert list(plain.needs) == ["source"]
+    made = brought(tmp_path, '[optee.settings]\nCFG_TEE_CORE_DEBUG = "n"\n')
+    with stack.used(made):
+        of_stack = optee_images.dev_kit_of_32_bits(optee_images.APP_CORE, "O2")
+    assert "CFG_TEE_CORE_DEBUG=n" in of_stack.settings["OPTIMISATION"]
+    by_clang = brought(tmp_path, '[optee]\ncompiler = "clang"\n')
+    with stack.used(by_clang), pytest.raises(WorldwiseError, match="clang has no libraries for 32-bit Arm") as refused:
+        optee_images.dev_kit_of_32_bits(optee_images.APP_CORE, "O2")
+    assert refused.value.hint == "--ta-target ta_arm64, or compiler = 'gcc'"
 
 
 def core(folder: Path, conf: str) -> Path:

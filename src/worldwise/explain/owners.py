@@ -313,10 +313,11 @@ class Explainer:
             self.space.read_inlined(self._addresses())
 
     def _addresses(self) -> Iterator[tuple[Level, int]]:
-        """All addresses that may be on a stack."""
+        """All addresses that may be on a stack; a TA may be of 32 bits."""
+        halves = {block.pc for block in self.trace.blocks.values() if block.set == "t32"}
         for number, blocks in self._executed.items():
             for pc, code in blocks.items():
-                for address in range(pc, pc + len(code), self.step):
+                for address in range(pc, pc + len(code), 2 if pc in halves else self.step):
                     yield self._contexts[number], address
         for frame in self.trace.frames.values():
             yield self._contexts[frame.context], frame.target

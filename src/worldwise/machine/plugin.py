@@ -118,7 +118,9 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin": paths.PLUGIN / "aarch64", "model": paths.PLUGIN / "model"},
+        trees={f"plugin/{room}": paths.PLUGIN / room for room in ("aarch64", "model")}
+        # How A32 and T32 direct the flow, which a TA of 32 bits is of.
+        | {f"plugin/arm32/decode.{suffix}": paths.PLUGIN / "arm32" / f"decode.{suffix}" for suffix in ("c", "h")},
     )
 
 

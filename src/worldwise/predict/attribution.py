@@ -92,6 +92,10 @@ class Attribution:
         self._layers: dict[tuple[int, int], str | None] = {}
         self._executions: dict[tuple[int, ...], Mapping[str, _Numbers]] = {}
         self._estimates: dict[tuple[str, int], tuple[Sequence[CyclesRow], Stratum]] = {}
+        # All figures of a core of 64 bits are of A64 code: a TA of 32 bits has none.
+        blocks = explainer.trace.blocks
+        narrow = frozenset(number for number, block in blocks.items() if block.set != "a64")
+        self._without_figures = narrow if len(narrow) < len(blocks) else frozenset()
 
     @cached_property
     def _block_sizes(self) -> Mapping[int, int]:
@@ -148,7 +152,15 @@ class Attribution:
         """The rows of a core's cycles of a pass, with those of what sampling left out."""
         trace = self.explainer.trace
         for one in trace.with_inner(of):
-            yield from self._estimated(core, one)[0] if one in trace.skipped else trace.cycles[core].get(one, ())
+            rows = self._estimated(core, one)[0] if one in trace.skipped else trace.cycles[core].get(one, ())
+            yield from map(self._told, rows) if self._without_figures else rows
+
+    def _told(self, row: CyclesRow) -> CyclesRow:
+        """A row of a block for which no figure stands as one that is outside as a whole."""
+        if row.block not in self._without_figures:
+            return row
+        # Its instructions are in `_count`.
+        return row._replace(outside=sum(row[2 : 2 + len(CAUSES)]), outside_instructions=0)
 
     def _strata(self, core: str, of: Pass) -> Iterator[Stratum]:
         trace = self.explainer.trace
@@ -204,7 +216,10 @@ class Attribution:
     def _count(self, numbers: _Numbers, block: int, times: int) -> None:
         """Add the instructions of a block that was executed so often: all, floating point and vectors."""
         facts = self._of(block)
-        numbers[0] += times * self.explainer.trace.blocks[block].instructions
+        instructions = times * self.explainer.trace.blocks[block].instructions
+        numbers[0] += instructions
+        if block in self._without_figures:
+            numbers[-4] += instructions
         numbers[-3] += times * facts.floats
         numbers[-2] += times * facts.vector
 
@@ -262,7 +277,8 @@ class Attribution:
 
     def _of(self, block: int) -> Facts:
         if block not in self._facts:
-            self._facts[block] = facts_of(self.explainer.trace.blocks[block])
+            known = block not in self._without_figures
+            self._facts[block] = facts_of(self.explainer.trace.blocks[block]) if known else Facts()
         return self._facts[block]
 
 

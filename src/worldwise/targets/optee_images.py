@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore, Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.libraries.stacks import clang, spmc, stack
@@ -249,6 +250,26 @@ def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
         needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
         settings=settings | {"TA_MBEDTLS": "whole"},
         helpers=_OPTEE_HELPERS,
+    )
+
+
+def dev_kit_of_32_bits(implementation: str, optimisation: str) -> Recipe:
+    """An OP-TEE's dev kit for TAs of 32 bits, an image of its own. Raises WorldwiseError for a stack by clang."""
+    used = stack.current()
+    if used and used.by_clang:
+        raise WorldwiseError(
+            f"{used.origin}: optee.compiler: the lab's clang has no libraries for 32-bit Arm, which a TA of 32 bits is "
+            "linked with.",
+            "--ta-target ta_arm64, or compiler = 'gcc'",
+        )
+    settings = _own_settings(implementation, optimisation)
+    settings.pop("TA_MBEDTLS", None)
+    return Recipe(
+        name=f"optee-devkit32-{implementation}-{optimisation}",
+        script="optee-devkit32.sh",
+        outputs=("devkit.tar",),
+        needs={"source": optee_source()},
+        settings=settings,
     )
 
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIRMWARE, FIRMWARE_ELF, OTHER_TA, TA
+from worldwise.libraries.user_code.kinds import (
+    ARCHIVE,
+    ARMV7,
+    ARMV8,
+    COUNT,
+    FIRMWARE,
+    FIRMWARE_ELF,
+    OTHER_TA,
+    TA,
+    TA_ARM32,
+    TA_ARM64,
+)
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
@@ -69,13 +80,17 @@ def application(
     level: int | None,
     build_file: str = "",
     builders: Path | None = None,
+    target: str = TA_ARM64,
 ) -> Recipe:
     """A user's TA and client, from copies of their folders, which have these names for each other.
 
     Without a folder of a client the TA alone is built. The client is built by its Makefile, or by the build system of
-    `build_file`, from the archive `builders`.
+    `build_file`, from the archive `builders`. `target` is one of TA_TARGETS.
     """
     from worldwise.targets import optee_images
+
+    of_32_bits = target == TA_ARM32
+    kit = optee_images.dev_kit_of_32_bits if of_32_bits else optee_images.whole_dev_kit
 
     return Recipe(
         name=f"own-application-{ta}-{client}" if client else f"own-ta-{ta}",
@@ -85,12 +100,13 @@ def application(
         trees={f"app/{ta}": ta_folder}
         | ({f"app/{client}": client_folder} if client_folder else {})
         | _builders(builders),
-        needs={"optee": optee_images.whole_dev_kit(optee_images.APP_CORE, _LEVEL)},
+        needs={"optee": kit(optee_images.APP_CORE, _LEVEL)},
         settings={
             "TA": ta,
             "CLIENT": client,
             "LEVEL": "" if level is None else str(level),
             "BUILD_FILE": build_file,
+            "TA_COMPILER": "arm-linux-gnueabihf-" if of_32_bits else "aarch64-linux-gnu-",
         },
         helpers=(_BUILDERS,),
     )

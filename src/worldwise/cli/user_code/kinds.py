@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from worldwise.base import paths
 from worldwise.cli.user_code.given import GIVEN, NET
+from worldwise.libraries.user_code.kinds import TA_TARGETS
 from worldwise.plan.suite_list import PROJECT_FILE
 
 # Options that say how a run is shown or kept, which every kind takes.
@@ -49,7 +50,7 @@ PROGRAM = Kind(
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
-    ("suite", "arguments", *_OWN, "other_tas", "log_level", "fresh", "predict", "stack_file"),
+    ("suite", "arguments", *_OWN, "other_tas", "log_level", "ta_target", "fresh", "predict", "stack_file"),
     "docs/use/your-code.md says what it takes",
 )
 FIRMWARE = Kind(
@@ -103,6 +104,7 @@ def _takes(kind: Kind, name: str) -> bool:
     theirs = {
         *_OWN,
         "log_level",
+        "ta_target",
         "machine",
         "until",
         "instructions",
@@ -144,6 +146,7 @@ class Typed:
     client: Path | None
     other_tas: tuple[Path, ...]
     log_level: int | None
+    ta_target: str | None
     firmware: Path | None
     pqm4: Path | None
     machine: str
@@ -200,6 +203,12 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 type=click.IntRange(0, 4),
                 metavar="N",
                 help="CFG_TEE_TA_LOG_LEVEL of a TA that is built.  [default: what its Makefile says]",
+            ),
+            click.option(
+                "--ta-target",
+                type=click.Choice(TA_TARGETS),
+                metavar="TARGET",
+                help="What TAs are built for: ta_arm64, or ta_arm32 for 32 bits.  [default: ta_arm64]",
             ),
             click.option(
                 "--firmware",

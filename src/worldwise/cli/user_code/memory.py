@@ -9,6 +9,7 @@ from worldwise.explain.own_code import OwnExplainer
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import ARCHIVE, FIRMWARE_ELF, Code
 from worldwise.machine.elf_files.questions import ask
+from worldwise.machine.symbols.machine import is_of_32_bits
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.heap import heap_of
@@ -132,6 +133,11 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     if code.manifest.kind != own_code.TA:
         return []
     starts = starts_of(explainer.trace.passes)
+    if not starts and is_of_32_bits(code.folder / TA_ELF):
+        return [
+            "TA_STACK_SIZE and TA_DATA_SIZE are not measured: QEMU shows no stack pointer of a TA of 32 bits on this "
+            "machine, whose core is of 64."
+        ]
     if not starts:
         return []
     ((_, _, stack, heap, heap_bytes),) = ask(code.folder / TA_ELF, ("ta_memory",), what="the TA")

@@ -10,6 +10,8 @@ FIND, COUNT = "find", "count"
 INPUTS = "inputs"
 # The kinds of own code.
 PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
+# What a TA is built for, as OP-TEE calls it.
+TA_TARGETS = TA_ARM64, TA_ARM32 = "ta_arm64", "ta_arm32"
 # The architectures of programs.
 ARMV8, ARMV7 = "armv8", "armv7"
 # The file of firmware in its folder.

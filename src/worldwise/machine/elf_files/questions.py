@@ -28,7 +28,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.cache_locks import mark_used
 
 # Part of the cache's addresses: raise it when the same ELF file would give another answer.
-_FORMAT = 4
+_FORMAT = 5
 # Bytes of a file. OP-TEE's core with its debug information has 6 MB.
 _MOST_FILE = 256 * 2**20
 # What the process may take: bytes of memory, seconds of processor time, bytes of its answer.

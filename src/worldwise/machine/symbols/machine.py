@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldwise.lab.image import ImageStore, Recipe
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
@@ -47,7 +48,11 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     debug = images.get(debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tools = addr2line(emulator.lab), demangler(emulator.lab)
-    tables = {name: SymbolTable.from_elf(path, name, cache, None, *tools) for name, path in secure.items()}
+    of_32_bits = addr2line(emulator.lab, ARM_PROGRAM), tools[1]
+    tables = {
+        name: SymbolTable.from_elf(path, name, cache, None, *(of_32_bits if is_of_32_bits(path) else tools))
+        for name, path in secure.items()
+    }
     monitor, core = tables.pop("bl31"), tables.pop("tee")
     # While a TA runs, all of OP-TEE's core that is mapped are the vectors through which it is entered, elsewhere.
     start, end = (core.address(name) for name in ("thread_excp_vect", "thread_excp_vect_end"))
@@ -59,6 +64,11 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     files = initramfs_files(machine.files["initramfs.cpio"])
     _map_processes(space, Programs(said, files, debug, cache, *tools))
     return space
+
+
+def is_of_32_bits(elf: Path) -> bool:
+    """Whether an ELF file is of A32 and T32 code, as a TA may be. Raises WorldwiseError if it is none."""
+    return bool(ask(elf, ("machine",), what=elf.name) == ["EM_ARM"])
 
 
 def program_space(emulator: Emulator, machine: Machine, process: str, said: Path | None = None) -> AddressSpace:

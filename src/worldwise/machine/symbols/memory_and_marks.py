@@ -12,6 +12,8 @@ from typing import Any, Literal
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.sections import SymbolTableSection
 
+from worldwise.machine.elf_files.arm_branches import arm_branches
+
 # Where the head of a TA has the size of its stack, and the name of its heap: OP-TEE's user_ta_header.
 _TA_STACK, _TA_HEAP = 16, "ta_heap"
 # The section of marks, and the kind of those that end a region.
@@ -33,7 +35,8 @@ def ta_memory(file: Any) -> list[int]:
     """Of a TA: its entry, the word that is there, the bytes of its stack, and where its heap is and how large; the
     last two are 0 if its symbols were stripped.
     """
-    entry = int(file.elf["e_entry"])
+    # On 32-bit Arm the lowest bit marks Thumb code.
+    entry = int(file.elf["e_entry"]) & (~1 if file.elf.elfclass == 32 else ~0)
     head = file.elf.get_section_by_name(".ta_head").data()
     (stack,) = struct.unpack_from(file.word, head, _TA_STACK)
     (word,) = next(
@@ -50,7 +53,7 @@ def ta_memory(file: Any) -> list[int]:
 
 
 def returns_of(file: Any, address: int) -> list[Any]:
-    """Of a function of A64 code: where its calls return to, those of the functions among them that jump there as their
+    """Of a function: where its calls return to, those of the functions among them that jump there as their
     last act, and whether it jumps to its own begin. Calls through a pointer are not among them.
     """
     starts, into = _branches(file)
@@ -62,27 +65,30 @@ def returns_of(file: Any, address: int) -> list[Any]:
     todo, seen = [address], {address}
     while todo:
         at = todo.pop()
-        for site, links in into[at]:
+        for site, behind, links in into[at]:
             begin = begin_of(site)
             if links:
-                returns.add(site + 4)
+                returns.add(behind)
             elif begin != at and begin not in seen:
                 seen.add(begin)
                 todo.append(begin)
-    begins = [begin_of(site) for site, links in into[address] if not links]
+    begins = [begin_of(site) for site, _, links in into[address] if not links]
     # Behind a function that does not return another one may begin.
     return [sorted(returns - set(starts)), address in begins]
 
 
-def _branches(file: Any) -> tuple[list[int], dict[int, list[tuple[int, bool]]]]:
-    """Where functions begin, in order, and by target the branches of A64 code: each with whether it calls."""
+def _branches(file: Any) -> tuple[list[int], dict[int, list[tuple[int, int, bool]]]]:
+    """Where functions begin, in order, and by target the branches: of each its address, that behind it, and whether it
+    calls."""
+    if file.elf.elfclass == 32:
+        return arm_branches(file)
     starts: set[int] = set()
     for table in file.elf.iter_sections():
         if isinstance(table, SymbolTableSection):
             for one in table.iter_symbols():
                 if one["st_info"]["type"] == "STT_FUNC" and one["st_shndx"] != "SHN_UNDEF":
                     starts.add(int(one["st_value"]))
-    into: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    into: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
     for section in file.elf.iter_sections():
         if section["sh_type"] == "SHT_PROGBITS" and section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR:
             content = section.data()
@@ -90,7 +96,7 @@ def _branches(file: Any) -> tuple[list[int], dict[int, list[tuple[int, bool]]]]:
             for at, word in enumerate(words):
                 if offset := _branch(word):
                     site = int(section["sh_addr"]) + 4 * at
-                    into[site + offset[0]].append((site, offset[1]))
+                    into[site + offset[0]].append((site, site + 4, offset[1]))
     return sorted(starts), into
 
 

@@ -114,6 +114,7 @@ class Measure(StrictModel):
     firmware: _Text | None = None
     other_tas: Annotated[_Names, Field(default_factory=list)]
     log_level: Annotated[int, Field(ge=0, le=4)] | None = None
+    ta_target: Literal["ta_arm64", "ta_arm32"] | None = None
     machine: _Text | None = None
     until: _Text | None = None
     instructions: _Count | None = None
@@ -186,6 +187,7 @@ class Measure(StrictModel):
 _ONLY = {
     "other_tas": ("ta",),
     "log_level": ("ta",),
+    "ta_target": ("ta",),
     "machine": ("firmware",),
     "until": ("firmware",),
     "instructions": ("firmware",),

@@ -6,5 +6,5 @@ tar -xf /in/qemu/*.orig.tar.xz -C include --strip-components=3 --wildcards '*/in
 libraries='glib-2.0 json-c'
 # shellcheck disable=SC2046,SC2086 # lists of flags
 gcc -std=c11 -O2 -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
-	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/worldwise.so /in/plugin/*.c /in/model/*.c \
-	$(pkg-config --libs $libraries)
+	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/worldwise.so \
+	/in/plugin/aarch64/*.c /in/plugin/model/*.c /in/plugin/arm32/decode.c $(pkg-config --libs $libraries)

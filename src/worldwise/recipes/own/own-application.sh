@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A user's OP-TEE application, unchanged: the client in /in/app/$CLIENT (empty for none), the TA in /in/app/$TA, each with its Makefile, or
 # the client with the BUILD_FILE of CMake or Meson. They are built as OP-TEE's examples are; LEVEL is CFG_TEE_TA_LOG_LEVEL,
-# empty for what the TA's Makefile says.
+# empty for what the TA's Makefile says. TA_COMPILER is the prefix of the compiler that the dev kit is for.
 # A line that begins with "worldwise: " is what the user is told.
 . /in/recipes/common.sh
 export HOME=/build CROSS_COMPILE=aarch64-linux-gnu-
@@ -22,7 +22,7 @@ cp -L sysroot/usr/lib/aarch64-linux-gnu/libteec.so* export/lib/
 export PKG_CONFIG_SYSROOT_DIR=/build/sysroot PKG_CONFIG_LIBDIR=/build/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig
 
 say "trusted application"
-settings=(-C "app/$TA" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 O=/build/out)
+settings=(-C "app/$TA" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE="$TA_COMPILER" PYTHON3=python3 O=/build/out)
 [[ -z $LEVEL ]] || settings+=(CFG_TEE_TA_LOG_LEVEL="$LEVEL")
 make "${settings[@]}" || fail "the TA in $TA does not build; it has OP-TEE 4.10's TA dev kit and no network"
 found=(out/*-*-*-*-*.ta)

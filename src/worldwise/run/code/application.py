@@ -19,6 +19,7 @@ from worldwise.libraries.own_code import case_name
 from worldwise.libraries.own_library.folder_copy import copy_folder
 from worldwise.libraries.stacks import in_use
 from worldwise.libraries.user_code import build_systems
+from worldwise.libraries.user_code.kinds import TA_ARM32, TA_ARM64
 from worldwise.targets import own_code as machines
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -28,8 +29,12 @@ _HEAD = struct.Struct("<IIIIHH")
 _MAGIC, _PLAIN, _SIGNED, _ENCRYPTED = 0x4F545348, 0, 1, 2
 # A TA that the supplicant loads has its UUID and its version behind the signature.
 _BOOTSTRAP = 20
-# Where an ELF file says of how many bits it is.
-_ELF_CLASS, _ELF_OF_32_BITS = 4, b"\x01"
+# Where an ELF file says of how many bits it is, and for which processor; and what OP-TEE loads on this core: A64 code,
+# and A32 and T32 code, each in a file of its own bits.
+_ELF_CLASS, _ELF_MACHINE = 4, 18
+_TARGETS = {(2, 183): TA_ARM64, (1, 40): TA_ARM32}
+# What a sentence says of a TA of each target.
+_BITS = {TA_ARM64: "", TA_ARM32: " for 32 bits (ta_arm32)"}
 _MOST_TA = 64 * 2**20
 _BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
 _LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
@@ -46,6 +51,7 @@ class Application:
         elf: the TA's ELF file, with its symbols if it has such.
         uuid: the TA's.
         words: how both came to be, for a reader of the figures.
+        target: what the TA is built for, one of TA_TARGETS.
         others: further TAs, which this one or the client calls: each as an application with the same client.
     """
 
@@ -55,6 +61,7 @@ class Application:
     elf: bytes
     uuid: str
     words: str
+    target: str = TA_ARM64
     others: "tuple[Application, ...]" = ()
 
     @property
@@ -64,38 +71,46 @@ class Application:
 
 
 def application(
-    ta: Path, client: Path, level: int | None, images: ImageStore, others: Sequence[Path] = ()
+    ta: Path,
+    client: Path,
+    level: int | None,
+    images: ImageStore,
+    others: Sequence[Path] = (),
+    target: str | None = None,
 ) -> Application:
     """The application in two folders, which is built, or in two files; `others` are further TAs.
 
+    `target` is what TAs are built for, one of TA_TARGETS; None for ta_arm64, and for what a ready-made one is.
+
     Raises WorldwiseError.
     """
-    found = _one(ta, client, level, images)
+    found = _one(ta, client, level, images, target)
     besides: dict[str, Application] = {}
     for path in others:
-        one = _built_alone(path, level, images) if path.is_dir() else _ready_alone(path)
+        one = _built_alone(path, level, images, target) if path.is_dir() else _ready_alone(path)
         if one.uuid in (found.uuid, *besides):
             raise WorldwiseError(f"--other-ta {path}: another TA has the UUID {one.uuid} too.", "leave it out")
         besides[one.uuid] = one
     return replace(found, others=tuple(besides.values()))
 
 
-def _one(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+def _one(ta: Path, client: Path, level: int | None, images: ImageStore, target: str | None) -> Application:
     if ta.is_dir() != client.is_dir():
         raise WorldwiseError(
             f"--ta {ta} and --client {client}: one is a folder and the other a file.",
             "two folders, which are built, or UUID.ta and a program, which are ready",
         )
     if ta.is_dir():
-        return _built(ta, client, level, images)
-    if level is not None:
-        raise WorldwiseError(
-            "--log-level is for a TA that is built: this one is ready-made.", "leave it out, or name its folder"
-        )
+        return _built(ta, client, level, images, target or TA_ARM64)
+    for option, given in (("--log-level", level), ("--ta-target", target)):
+        if given is not None:
+            raise WorldwiseError(
+                f"{option} is for a TA that is built: this one is ready-made.", "leave it out, or name its folder"
+            )
     return _ready(ta, client)
 
 
-def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> Application:
+def _built(ta: Path, client: Path, level: int | None, images: ImageStore, target: str) -> Application:
     build_file = _client_built_by(ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
@@ -105,7 +120,7 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
     builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file != build_systems.MAKE else None
     store = images.lab.cache / "own"
     copies = [copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in (ta, client)]
-    recipe = machines.application(names[0], copies[0], names[1], copies[1], level, build_file, builders)
+    recipe = machines.application(names[0], copies[0], names[1], copies[1], level, build_file, builders, target)
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
@@ -118,12 +133,12 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
     used = in_use.current()
     kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
     words = (
-        f"built in the sandbox with {kit} TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
-        f"by {whose}); --log-level 0 leaves out what its messages cost"
+        f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, CFG_TEE_TA_LOG_LEVEL={said} "
+        f"({_LEVELS[int(said)][2:]}, by {whose}); --log-level 0 leaves out what its messages cost"
     )
     words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
-    return Application(client_bytes, name, ta_bytes, elf, uuid, words)
+    return Application(client_bytes, name, ta_bytes, elf, uuid, words, target)
 
 
 def _client_built_by(ta: Path, client: Path) -> str:
@@ -190,19 +205,19 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 
 
-def _built_alone(ta: Path, level: int | None, images: ImageStore) -> Application:
+def _built_alone(ta: Path, level: int | None, images: ImageStore, target: str | None) -> Application:
     """A further TA, which is built."""
     _require_makefile(ta)
     require_confinement(f"the code in {ta}")
     name = _build_name(ta)
     copy = copy_folder(ta, f"source-{case_name(name)}", images.lab.cache / "own")[0]
-    recipe = machines.application(name, copy, "", None, level)
+    recipe = machines.application(name, copy, "", None, level, target=target or TA_ARM64)
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
         raise _told(error, ta, ta, recipe) from error
     signed, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("ta", "ta.elf"))
-    return Application(b"", "", signed, elf, _built_uuid(image, ta), "")
+    return Application(b"", "", signed, elf, _built_uuid(image, ta), "", target or TA_ARM64)
 
 
 def _ready_alone(ta: Path) -> Application:
@@ -222,13 +237,14 @@ def _ready(ta: Path, client: Path, option: str = "--ta") -> Application:
         signed, program = (files.read_bytes(path.resolve(), _MOST_TA) for path in (ta, client))
     except OSError as error:
         raise WorldwiseError(f"{error.filename}: cannot be read: {error.strerror}") from None
-    words = f"ready-made: worldwise built neither {ta.name} nor {client.name}"
     elf = elf_of(signed, ta)
+    target = _TARGETS[_class_of(elf)]
+    words = f"ready-made: worldwise built neither {ta.name}{_BITS[target]} nor {client.name}"
     if (said := _signed_uuid(signed)) not in ("", uuid):
         raise WorldwiseError(
             f"{option} {ta}: was signed as {said}, so OP-TEE refuses it under this name.", f"rename it to {said}.ta"
         )
-    return Application(program, client.name, signed, elf, uuid, words)
+    return Application(program, client.name, signed, elf, uuid, words, target)
 
 
 def _signed_uuid(signed: bytes) -> str:
@@ -252,9 +268,18 @@ def elf_of(signed: bytes, ta: Path) -> bytes:
     found = signed[at : at + size]
     if len(found) != size or not found.startswith(b"\x7fELF"):
         raise WorldwiseError(f"--ta {ta}: its content is cut off, or no ELF file.")
-    if found[_ELF_CLASS : _ELF_CLASS + 1] == _ELF_OF_32_BITS:
+    if _class_of(found) not in _TARGETS:
+        bits, machine = _class_of(found)
         raise WorldwiseError(
-            f"--ta {ta}: is a TA of 32 bits, and the calls that are followed are of 64-bit code.",
-            "build it for ta_arm64: TA_DEV_KIT_DIR=.../export-ta_arm64, or --ta DIR, which builds it so",
+            f"--ta {ta}: its code is for processor {machine} in an ELF file of class {bits}. OP-TEE loads here code "
+            "for AArch64 (183) of 64 bits (class 2), and for Arm (40) of 32 bits (class 1).",
+            "build it by OP-TEE's TA dev kit, export-ta_arm64 or export-ta_arm32; or --ta DIR, which builds it so",
         )
     return found
+
+
+def _class_of(elf: bytes) -> tuple[int, int]:
+    """Of an ELF file 1 for 32 bits and 2 for 64, and the number of its processor; another file has zeros."""
+    if len(elf) < _ELF_MACHINE + 2:
+        return 0, 0
+    return elf[_ELF_CLASS], int.from_bytes(elf[_ELF_MACHINE : _ELF_MACHINE + 2], "little")

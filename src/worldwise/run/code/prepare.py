@@ -11,13 +11,16 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Mark, Region
+from worldwise.libraries.user_code.kinds import TA_ARM32
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OWN
 from worldwise.plan.suite_file.tables import MAX_SAMPLES
+from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass
+from worldwise.run.code.application import Application
 from worldwise.run.code.crash import bias_of, images_in
 from worldwise.run.code.function_names import (
     Function,
@@ -407,12 +410,19 @@ def _failed(counted: Counted, wanted: Wanted) -> list[str]:
         f"{wanted.program.name} ended with status {failed[0]} in {len(failed)} of {len(counted.lives)} starts; the end "
         f"of what it printed: {said or 'nothing'}"
     ]
-    if (application := wanted.application) and all(one.ta_stack is None for one in counted.trace.passes):
+    if (application := wanted.application) and not _is_entered(application, counted.trace):
         notes.append(
             f"the TA {application.uuid} was not entered: the client opens a session of another UUID, or OP-TEE refused "
             "to load it"
         )
     return notes
+
+
+def _is_entered(application: Application, trace: Trace) -> bool:
+    """Whether the TA was entered. Of one of 32 bits nobody sees the stack; all that is of 32 bits is a TA's."""
+    if application.target == TA_ARM32:
+        return any(block.set != "a64" for block in trace.blocks.values())
+    return any(one.ta_stack is not None for one in trace.passes)
 
 
 def _by_command(

@@ -3,11 +3,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.machine.symbols.machine import is_of_32_bits
 from worldwise.run.code.heap import heap_of
 from worldwise.run.code.region_counts import calls_of, counts_of
 from worldwise.run.code.repository.project import Made, Opened
+from worldwise.targets.own_code import TA_ELF
 
 _NO_ALLOCATOR = "the allocator of this program is: none of its functions is called malloc or calloc"
 
@@ -37,6 +40,13 @@ def verdicts(opened: Opened, made: Sequence[Made]) -> list[Verdict]:
     return [verdict for one in made for verdict in _of(opened, one)]
 
 
+def _no_heap_of_ta(elf: Path) -> str:
+    """Why nobody can say where the heap of a TA is."""
+    if is_of_32_bits(elf):
+        return "the heap of this TA is: it is of 32 bits, and QEMU shows no register of such code"
+    return "the heap of this TA is: its symbols were stripped"
+
+
 def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
     code = one.ready.code
     if one.measure.flash is not None:
@@ -46,7 +56,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         where = opened.where("measure", one.name, "heap")
         heap = one.heap
         if heap is None:
-            why = "the heap of this TA is: its symbols were stripped" if one.measure.ta else _NO_ALLOCATOR
+            why = _no_heap_of_ta(code.folder / TA_ELF) if one.measure.ta else _NO_ALLOCATOR
             raise WorldwiseError(f"{where}: nobody can say where {why}.", "take it out")
         yield _bytes(f"own/{one.name}", "heap", heap, one.measure.heap, where)
     for key_of, region, limit in one.limits:

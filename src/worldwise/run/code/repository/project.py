@@ -87,12 +87,13 @@ class Made:
     @property
     def heap(self) -> int | None:
         """The most bytes of heap at a time, in any start; of a TA the least TA_DATA_SIZE, by what was executed. None
-        where nobody knows where the heap is.
+        where nobody knows where the heap is, and of a TA of 32 bits.
         """
         if not self.measure.ta:
             return most_heap(self.ready.counted.trace.passes)
         ((_, _, _, heap, _),) = ask(self.ready.code.folder / TA_ELF, ("ta_memory",), what=self.name)
-        return least_data_size(starts_of(self.ready.counted.trace.passes)) if heap else None
+        starts = starts_of(self.ready.counted.trace.passes)
+        return least_data_size(starts) if heap and starts else None
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,8 @@ def _prepared(
     found = None
     if measure.ta and measure.client:
         others = [at(one) for one in measure.other_tas]
-        found = application(at(measure.ta), at(measure.client), measure.log_level, images, others)
+        paths = at(measure.ta), at(measure.client)
+        found = application(*paths, measure.log_level, images, others, measure.ta_target)
     wanted = _wanted(name, measure, place, found)
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
 
