@@ -140,7 +140,7 @@ class Attribution:
             index=sample.index,
             instructions=sum(spent.instructions for spent in found.values()),
             layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
-            events=self._events(row for region in regions for row in self.explainer.trace.rows(region)),
+            events=self._events(regions),
             sampled=[stratum for region in regions for stratum in self._strata(core, region)],
         )
 
@@ -167,7 +167,7 @@ class Attribution:
             index=sample.index,
             instructions=sum(spent.instructions for spent in found.values()),
             layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
-            events=self._events(rows),
+            events=self._events_of(rows),
         )
 
     def _taken(self, core: str, of: Pass) -> Iterator[CyclesRow]:
@@ -273,7 +273,10 @@ class Attribution:
             _add(found[taken[:2]], self._numbers(taken))
         return found
 
-    def _events(self, rows: Iterable[Row | StretchRow]) -> Events:
+    def _events(self, regions: Sequence[Pass]) -> Events:
+        return self._events_of(row for region in regions for row in self.explainer.trace.rows(region))
+
+    def _events_of(self, rows: Iterable[Row | StretchRow]) -> Events:
         trace = self.explainer.trace
         events = dict.fromkeys(Events.model_fields, 0)
         for row in rows:

@@ -97,8 +97,8 @@ class Trace:
 
     Of passes that were sampled `skipped` has how often a block on a frame was left out of the cycles, and `units`, by
     core, what stands for it. `taken` has, by pass, how often the branch at a block's end was taken. `shared` has, by
-    pass, the ids under which that is counted which it shares with calls of other threads. `stretches` has, by core, what
-    the models said of the longest stretches of passes, by pass and where they begin in it.
+    pass, the ids under which that is counted which it shares with calls of other threads. `stretches` has, by core,
+    what the models said of the longest stretches of passes, by pass and where they begin in it.
     """
 
     start: TraceStart

@@ -99,10 +99,10 @@ class StretchRow(NamedTuple):
 
 
 class StretchCycles(RecordModel):
-    """What a core's model says of one of the longest stretches of a pass, which began `at` instructions behind its begin.
+    """What a core's model says of one of the longest stretches of a pass, `at` instructions behind the pass's begin.
 
-    The rows of all passes inside it are in it. A stretch of which sampling left out some has no such record, nor has one
-    that began before the pass.
+    The rows of all passes inside it are in it. A stretch of which sampling left out some has no such record, nor has
+    one that began before the pass.
     """
 
     type: Literal["stretch"]
@@ -195,8 +195,8 @@ def check_stretches(
 ) -> None:
     """Refuses cycles of stretches that are not those of their passes, to the instruction.
 
-    `lengths` has the instructions of the passes' stretches, by pass and where they begin; `sizes` those of blocks. Raises
-    WorldwiseError.
+    `lengths` has the instructions of the passes' stretches, by pass and where they begin; `sizes` those of blocks.
+    Raises WorldwiseError.
     """
     for core, found in stretches.items():
         for (number, at), rows in found.items():

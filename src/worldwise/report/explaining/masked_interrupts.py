@@ -14,8 +14,8 @@ TITLE = "Interrupts masked"
 TIMES_TITLE = "Interrupts masked: predicted times"
 _TIMES = (
     "Predicted, not measured: the cycles that the stretch's own instructions took as the model of the core ran through "
-    "the whole call. An observed worst, and never a WCET. from and to: as `predict` bounds them; outside %: the share of "
-    "cycles that no published figure validates, and rules bound."
+    "the whole call. Of the observed worst, never a WCET. from and to: as `predict` bounds them; outside %: the share "
+    "of cycles that no published figure validates, and rules bound."
 )
 
 
@@ -91,9 +91,16 @@ def _times_section(masked: Masked) -> Section:
     headers = ["instructions", "at", "core", "predicted\ncycles", "from", "to", "outside\n%", "clock"]
     table = Table([*headers, "predicted\nus", "from\nus", "to\nus"], cells, 0, (2,))
     lines = dict.fromkeys(f"{one.error}." for stretch in masked.stretches for one in stretch.times)
+    core, most = max(
+        ((one.core, stretch) for stretch in masked.stretches for one in stretch.times[:1]),
+        key=lambda pair: pair[1].times[0].cycles,
+    )
+    other = []
+    if most is not masked.longest:
+        other = [f"On {core} the longest of them in time is that of {most.instructions:,} instructions."]
     untimed = sum(not stretch.times for stretch in masked.stretches)
     left = [f"{untimed} of the stretches have no time: sampling left out a part of them (--whole)."] if untimed else []
-    return Section(TIMES_TITLE, table, [_TIMES, *left, *lines])
+    return Section(TIMES_TITLE, table, [_TIMES, *other, *left, *lines])
 
 
 def _worst_note(worst: Worst) -> str:
