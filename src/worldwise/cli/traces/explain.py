@@ -117,7 +117,7 @@ class _First:
 _RARE = {
     "Look closer": ("index", "path", "inline", "annotate", "instructions", "sources", "why"),
     "Whether a secret decides": ("vary",),
-    "Time of the stretches with interrupts masked": ("cores", "clock"),
+    "Times of masked interrupts": ("cores", "clock"),
     "Check the tool": ("witness", "slow_down"),
     "Also": ("samples", "warmup", "fresh", "runs", "locked"),
 }
