@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
+from traces import CASE, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules

@@ -80,17 +80,17 @@ class Cycles(RecordModel):
 class StretchRow(NamedTuple):
     """How often a block was executed on a frame in a stretch, and what a core's model says it took: as CyclesRow."""
 
-    frame: int
-    block: int
-    times: int
-    issue: int
-    dependency: int
-    multiplier: int
-    memory: int
-    mispredict: int
-    fetch: int
-    outside: int
-    outside_instructions: int
+    frame: Count
+    block: Count
+    times: Count
+    issue: Count
+    dependency: Count
+    multiplier: Count
+    memory: Count
+    mispredict: Count
+    fetch: Count
+    outside: Count
+    outside_instructions: Count
 
     @property
     def cycles(self) -> CyclesRow:
