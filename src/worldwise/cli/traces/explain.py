@@ -19,7 +19,7 @@ from worldwise.cli.common.options import check_output, format_option, locked_opt
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.dependence import show_dependence
 from worldwise.cli.traces.explained_difference import cases_between, differences, keep_folders
-from worldwise.cli.traces.masked_times import with_times
+from worldwise.cli.traces.masked_times import require_stretches, with_times
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
@@ -263,7 +263,7 @@ def explain(**typed: Any) -> int:
     if not (call.why or call.slow_down):
         _check_regions([case for case, _ in cases], before, call)
     for case, _ in cases if tables else ():
-        known.check(case, tables)
+        require_stretches(case, tables)
     session = Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
     if call.slow_down:
         _print_slowdown(session, cases[0][0])

@@ -8,12 +8,23 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
+from worldwise.predict import cores as known
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.errors import load_errors
 from worldwise.predict.masked_stretches import timed
 from worldwise.records.models import Sample
 from worldwise.report.predictions import Line
 from worldwise.run.folder.rundir import Run
+
+
+def require_stretches(case: Case, cores: Mapping[str, str]) -> None:
+    """Raise WorldwiseError, before anything runs, for a case of which nobody follows the masks, or another core's."""
+    if known.is_micro(case) or known.is_armv7(case):
+        raise WorldwiseError(
+            f"{case.id}: --core is for the stretches with interrupts masked, which are followed on Armv8-A alone",
+            f"`worldwise predict {case.id} --core {','.join(cores)}` predicts the whole call",
+        )
+    known.check(case, cores)
 
 
 def with_times(
@@ -26,13 +37,8 @@ def with_times(
 ) -> list[Explanation]:
     """The same explanations, whose stretches say what cores take for them: the case runs once more, with their models.
 
-    Raises WorldwiseError if nobody looks for stretches in such a case, and as running it does.
+    Raises WorldwiseError as running it does.
     """
-    if any(one.masked is None for one in found):
-        raise WorldwiseError(
-            f"{case.id}: --core gives times to the stretches with interrupts masked, which only Armv8-A has here",
-            f"`worldwise predict {case.id} --core {','.join(cores)}` predicts the whole call",
-        )
     attribution = session.modelled(case, run, cores, whole=True).attribution
     assert attribution
     made = []
