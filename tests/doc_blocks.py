@@ -152,6 +152,7 @@ def read_declared(text: str) -> tuple[Declared, ...]:
     found = []
     document = tomllib.loads(text)
     told = document.pop("commands", {})
+    document.pop("pictures", None)
     for page, entries in document.items():
         for entry in entries:
             kinds = [kind for kind in KINDS if kind in entry]

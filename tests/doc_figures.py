@@ -11,6 +11,7 @@ import click
 import doc_blocks
 import doc_claims
 import doc_pages
+import doc_pictures
 import doc_records
 from doc_records import Output
 from worldwise.base.errors import WorldwiseError
@@ -33,6 +34,7 @@ def main() -> None:
       docs/figures/remake measure attestation   measure a suite anew and keep its run
       docs/figures/remake keep runs/ID          keep a run that is there
       docs/figures/remake outputs findings-2    run a command anew and keep what it prints
+      docs/figures/remake pictures entry-opteed-call --run RUN_OPTEED=ID    draw a flame graph anew
     """
 
 
@@ -143,6 +145,28 @@ def outputs(names: tuple[str, ...], runs: tuple[str, ...]) -> None:
             raise WorldwiseError(f"`{known[name]}` ended with {done.returncode}", "what it said stands above")
         doc_records.write_output(name, Output(known[name], doc_records.today(), revision, done.stdout))
         click.echo(f"docs/figures/outputs/{name}.txt")
+
+
+@main.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--run", "runs", multiple=True, metavar="RUN_X=ID", help="Which run a command means by RUN_X.")
+def pictures(names: tuple[str, ...], runs: tuple[str, ...]) -> None:
+    """Draw flame graphs of docs/figures/blocks.toml anew, and keep them in docs/pictures without their small bars."""
+    known = doc_pictures.declared()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise WorldwiseError(f"no picture is called {', '.join(unknown)}", f"there are: {', '.join(known)}")
+    given = dict(one.split("=", 1) for one in runs if "=" in one)
+    for name in names:
+        command = [given.get(word, word) for word in shlex.split(known[name])]
+        if left := [word for word in command if word.startswith("RUN_")]:
+            raise WorldwiseError(f"{name}: `{known[name]}` is of runs of yours", f"say which: --run {left[0]}=ID")
+        done = subprocess.run(command, cwd=doc_pages.ROOT, check=False, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise WorldwiseError(f"`{known[name]}` ended with {done.returncode}", "what it said stands above")
+        path = doc_pictures.path_of(name)
+        path.write_text(doc_pictures.still(done.stdout, known[name]), encoding="utf-8")
+        click.echo(str(path.relative_to(doc_pages.ROOT)))
 
 
 def run() -> int:

@@ -151,6 +151,10 @@ class TraceBuilder:
         """What a core's model says: rows of frame, block, six causes, and cycles and instructions outside."""
         self.add("cycles", **{"pass": pass_}, core=core, rows=[[*row] for row in rows])
 
+    def stretch(self, pass_: int, at: int, core: str, *rows: Sequence[int]) -> None:
+        """What a core's model says of a stretch: rows of frame, block, times, and as `cycles` has them."""
+        self.add("stretch", **{"pass": pass_}, at=at, core=core, rows=[[*row] for row in rows])
+
     def skipped(self, pass_: int, *rows: Sequence[int]) -> None:
         """What sampling left out: rows of frame, block, times."""
         self.add("skipped", **{"pass": pass_}, rows=[[*row] for row in rows])

@@ -51,6 +51,8 @@ struct slot {
 	uint64_t times;      /* since it was written last */
 	uint64_t skipped;    /* of these, times that sampling left out */
 	struct spent *spent; /* in that time, for each core; NULL without cores */
+	uint32_t span;       /* the last span that it was executed in, and its row there: see cycles.h */
+	uint32_t span_row;
 };
 
 /* Direct-mapped, in front of the table of slots: nearly every block was executed on its node before. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <glib.h>
 #include <json-c/printbuf.h>
@@ -20,12 +21,35 @@ static struct sampling *sampling; /* of the pass that runs */
 static struct access *accesses;   /* of the block that runs, in the order of time */
 static size_t accesses_room;
 
+/* What a block on a node took in a span. */
+struct span_row {
+	const struct slot *slot;
+	uint64_t times;
+	struct spent spent[MAX_CORES];
+};
+
+struct span {
+	size_t count;
+	struct span_row rows[];
+};
+
+static GArray *span_rows;    /* of the open span, or of the one that ended last */
+static uint32_t span_number; /* of that one; the first has 1 */
+static bool span_is_open;
+static bool span_is_cut; /* sampling left out some of it */
+
 /* What a record of one core is made of, for print_rows(). */
 static struct {
 	size_t core;
 	struct slot *const *slots;
 	size_t count;
 } printed;
+
+/* The same of a span, for print_span(). */
+static struct {
+	size_t core;
+	const struct span *span;
+} printed_span;
 
 bool cycles_add_core(const char *path)
 {
@@ -94,8 +118,65 @@ void cycles_of_pass(struct sampling *of)
 	sampling = of;
 }
 
+void cycles_span_begins(void)
+{
+	if (!cycles_cores)
+		return;
+	if (!span_rows)
+		span_rows = g_array_new(false, false, sizeof(struct span_row));
+	g_array_set_size(span_rows, 0);
+	span_number++;
+	span_is_open = true;
+	span_is_cut = false;
+}
+
+void cycles_span_ends(void)
+{
+	span_is_open = false;
+}
+
+struct span *cycles_span_copy(void)
+{
+	struct span *copy;
+
+	if (!span_is_open || span_is_cut)
+		return NULL;
+	copy = g_malloc(sizeof(*copy) + span_rows->len * sizeof(copy->rows[0]));
+	copy->count = span_rows->len;
+	memcpy(copy->rows, span_rows->data, copy->count * sizeof(copy->rows[0]));
+	return copy;
+}
+
+void cycles_span_free(struct span *span)
+{
+	g_free(span);
+}
+
+/* The row of a slot in the open span. */
+static struct span_row *span_row_of(struct slot *slot)
+{
+	if (slot->span != span_number) {
+		const struct span_row row = { .slot = slot };
+
+		slot->span = span_number;
+		slot->span_row = span_rows->len;
+		g_array_append_val(span_rows, row);
+	}
+	return &g_array_index(span_rows, struct span_row, slot->span_row);
+}
+
+/* Adds to a span what a block took: what there is after it less what there was before. */
+static void span_add(struct spent *to, const struct spent *before, const struct spent *after)
+{
+	for (int cause = 0; cause < CAUSES; cause++)
+		to->cycles[cause] += after->cycles[cause] - before->cycles[cause];
+	to->outside += after->outside - before->outside;
+	to->outside_instructions += after->outside_instructions - before->outside_instructions;
+}
+
 void cycles_run_models(struct slot *slot, uint64_t next)
 {
+	struct span_row *row = NULL;
 	struct block *block = slot->block;
 	enum part part = PART_WHOLE;
 	size_t count;
@@ -109,9 +190,19 @@ void cycles_run_models(struct slot *slot, uint64_t next)
 		part = sampling_take(sampling, block->instructions);
 	if (part == PART_SKIPPED || part == PART_WARMUP)
 		slot->skipped++;
-	for (size_t i = 0; i < cycles_cores; i++)
+	if (span_is_open) {
+		span_is_cut |= part == PART_SKIPPED || part == PART_WARMUP;
+		row = span_row_of(slot);
+		row->times++;
+	}
+	for (size_t i = 0; i < cycles_cores; i++) {
+		struct spent before = slot->spent[i];
+
 		sampling_run(part, &units[i], models[i], block->decoded, block->instructions, accesses, count, next,
 			     &slot->spent[i]);
+		if (row)
+			span_add(&row->spent[i], &before, &slot->spent[i]);
+	}
 	accesses_seen = 0;
 }
 
@@ -182,6 +273,44 @@ static void write_rows(const char *type, uint32_t pass, const char *core, json_o
 	json_object_set_serializer(rows, print, NULL, NULL);
 	record_value(record, "rows", rows);
 	record_write(record);
+}
+
+static int print_span(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+{
+	const char *between = "[";
+
+	(void)rows;
+	(void)level;
+	(void)flags;
+	for (size_t i = 0; i < printed_span.span->count; i++) {
+		const struct span_row *row = &printed_span.span->rows[i];
+		const struct spent *spent = &row->spent[printed_span.core];
+
+		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64, between, row->slot->node->id,
+			  row->slot->block->id, row->times);
+		for (int cause = 0; cause < CAUSES; cause++)
+			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
+		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside, spent->outside_instructions);
+		between = ",";
+	}
+	return sprintbuf(buffer, "]");
+}
+
+void cycles_span_write(const struct span *span, uint32_t pass, uint64_t at)
+{
+	printed_span.span = span;
+	for (size_t core = 0; core < cycles_cores; core++) {
+		struct json_object *record = record_new("stretch");
+		struct json_object *rows = json_object_new_array();
+
+		printed_span.core = core;
+		record_number(record, "pass", pass);
+		record_number(record, "at", at);
+		record_text(record, "core", model_name(models[core]));
+		json_object_set_serializer(rows, print_span, NULL, NULL);
+		record_value(record, "rows", rows);
+		record_write(record);
+	}
 }
 
 static void write_units(uint32_t pass, const char *core, const struct units *of)

@@ -48,6 +48,19 @@ void cycles_of_pass(struct sampling *sampling);
 void cycles_forget(void);
 
 /*
+ * Spans: what comes until the span ends is added up a second time, by itself: the rows that cycles_flush() would write of
+ * it. One is open at a time.
+ */
+struct span;
+void cycles_span_begins(void);
+void cycles_span_ends(void);
+/* A copy of what the open span has until now; NULL without cores, or if sampling left out some of it. */
+struct span *cycles_span_copy(void);
+void cycles_span_free(struct span *span);
+/* Writes a record of it for each core. It began `at` instructions behind the begin of that pass. */
+void cycles_span_write(const struct span *span, uint32_t pass, uint64_t at);
+
+/*
  * Writes what `slots` took since the last time as the own of the pass, a record for each core, and clears it. If some of
  * it was skipped also how often, and what the cores took for the units that stand for it.
  */

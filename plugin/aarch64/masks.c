@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "cycles.h"
 #include "processor.h"
 #include "stack.h"
 #include "trace.h"
@@ -30,6 +31,7 @@ struct stretch {
 	uint64_t instructions;
 	struct place first;
 	struct place last;
+	struct span *span; /* of one that ended: see cycles.h; NULL if no model ran, or if it began before the pass */
 };
 
 struct level {
@@ -65,30 +67,36 @@ static bool waits(uint64_t state)
 static void keep(struct level *level, const struct stretch *stretch)
 {
 	struct stretch of = *stretch;
+	bool cut = of.since < level->counted_before;
 	size_t at;
 
 	/* Of a stretch that began before the pass, its part. */
-	if (of.since < level->counted_before) {
+	if (cut) {
 		of.since = level->counted_before;
 		of.first = level->begin;
 	}
 	of.instructions = totals.counted - of.since;
 	if (!of.instructions)
 		return;
-	for (at = level->kept; at > 0 && level->longest[at - 1].instructions < of.instructions; at--)
-		if (at < KEPT)
-			level->longest[at] = level->longest[at - 1];
+	for (at = level->kept; at > 0 && level->longest[at - 1].instructions < of.instructions;)
+		at--;
 	if (at == KEPT)
 		return;
-	level->longest[at] = of;
-	if (level->kept < KEPT)
+	if (level->kept == KEPT)
+		cycles_span_free(level->longest[KEPT - 1].span);
+	else
 		level->kept++;
+	memmove(&level->longest[at + 1], &level->longest[at], (level->kept - 1 - at) * sizeof(of));
+	/* The models added up all of it, and not the part. */
+	of.span = cut ? NULL : cycles_span_copy();
+	level->longest[at] = of;
 }
 
 static void begin_stretch(uint64_t pc)
 {
 	is_masked = true;
 	open = (struct stretch){ .since = totals.counted, .first = { .node = stack_node(), .pc = pc } };
+	cycles_span_begins();
 }
 
 static void end_stretch(struct node *last, uint64_t site)
@@ -98,12 +106,25 @@ static void end_stretch(struct node *last, uint64_t site)
 	open.last = (struct place){ .node = last, .pc = site };
 	for (size_t i = 0; i < count; i++)
 		keep(&levels[i], &open);
+	cycles_span_ends();
+}
+
+/* A level's stretches are written, or nobody wants them. */
+static void forget_spans(struct level *level)
+{
+	for (size_t i = 0; i < level->kept; i++) {
+		cycles_span_free(level->longest[i].span);
+		level->longest[i].span = NULL;
+	}
 }
 
 void masks_forget(void)
 {
+	for (size_t i = 0; i < count; i++)
+		forget_spans(&levels[i]);
 	count = 0;
 	is_masked = false;
+	cycles_span_ends();
 	open = (struct stretch){ .since = totals.counted };
 }
 
@@ -128,6 +149,7 @@ void masks_end(size_t at)
 		keep(level, &open);
 	}
 	level->masked = masked_now() - level->masked_before;
+	forget_spans(&levels[MAX_NESTED]);
 	levels[MAX_NESTED] = *level;
 	count--;
 	memmove(level, level + 1, (count - at) * sizeof(*level));
@@ -147,6 +169,16 @@ void masks_exception(uint64_t pc)
 {
 	if (!is_masked)
 		begin_stretch(pc);
+}
+
+void masks_write_spans(uint32_t pass)
+{
+	const struct level *ended = &levels[MAX_NESTED];
+
+	for (size_t i = 0; i < ended->kept; i++)
+		if (ended->longest[i].span)
+			cycles_span_write(ended->longest[i].span, pass,
+					  ended->longest[i].since - ended->counted_before);
 }
 
 void masks_write_nodes(void)

@@ -7,6 +7,8 @@
  * - in the secure world while PSTATE.F is set: with a GICv3 the normal world's interrupts are FIQs there,
  * - in the normal world while PSTATE.I is set.
  *
+ * What models of cores say of the longest is kept with them.
+ *
  * Only what can change that is looked at: MSR to DAIF, ERET and exceptions, which set both (Arm ARM, D1.3).
  */
 #ifndef WORLDWISE_MASKS_H
@@ -37,6 +39,8 @@ void masks_exception(uint64_t pc);
 
 struct json_object; /* see trace.h */
 
+/* Writes what models of cores say of the stretches of the pass of that id, which ended last; nothing without cores. */
+void masks_write_spans(uint32_t pass);
 /* Writes the nodes that masks_write() names. */
 void masks_write_nodes(void);
 /* Appends what the pass that ended last had to its record. */

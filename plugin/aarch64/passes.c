@@ -208,8 +208,10 @@ void passes_write(uint64_t end)
 	struct json_object *record;
 
 	node_write(ended.pass.node);
-	if (arguments.stack_mode)
+	if (arguments.stack_mode) {
+		masks_write_spans(ended.pass.id);
 		masks_write_nodes();
+	}
 	if (arguments.watches)
 		depth_write_nodes();
 	if (heap_is_watched())

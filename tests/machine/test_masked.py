@@ -16,6 +16,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import TRACE
 from worldwise.machine.plugin import CutPlugin
 from worldwise.plan.case import parse_case
+from worldwise.predict.cores import tables
 from worldwise.records.trace_records import Pass
 from worldwise.run.traces.watch import Watched, Watcher
 from worldwise.targets.all_targets import EMULATED
@@ -25,6 +26,7 @@ from worldwise.targets.all_targets import EMULATED
 LOOKED_AT = ("empty-invoke", "session-open", "ta-load", "storage-create", "attestdiv,ticks=both")
 # As many of the longest the plugin keeps.
 KEPT = 5
+CORE = "cortex-a72"
 
 Watch = Callable[[str], Watched]
 
@@ -43,6 +45,14 @@ def watch(lab: Lab, images: ImageStore) -> Watch:
     """Each case, under the plugin."""
     watcher = Watcher(lab, images, Emulator(lab, note, silence_limit=60), note)
     return lambda text: watcher.watch(parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/{text}", 1))
+
+
+@pytest.fixture(scope="module")
+def watch_core(lab: Lab, images: ImageStore) -> Watch:
+    """Each case, under the plugin with the model of a core."""
+    watcher = Watcher(lab, images, Emulator(lab, note, silence_limit=60), note)
+    case = f"optee/{IMPLEMENTATION}-{OPTIMISATION}/"
+    return lambda text: watcher.watch(parse_case(case + text, 1), cores=tables([CORE]), whole=True)
 
 
 def looking(images: ImageStore) -> Path:
@@ -108,3 +118,25 @@ def test_they_are_where_op_tee_masks(watch: Watch) -> None:
     assert longest.shared[-1].function == "__arm_smccc_smc"
     assert longest.begin[0].function == longest.end[0].function == "run"
     assert masked.worst.calls == len(watched.records.samples["invoke", "client"])
+
+
+def test_a_core_takes_for_a_stretch_what_it_took_for_its_blocks(watch: Watch, watch_core: Watch) -> None:
+    """If this fails, the time of a stretch is that of other instructions, or a model changes what is counted."""
+    plain, modelled = watch("session-open"), watch_core("session-open")
+    assert modelled.records == plain.records
+    assert modelled.trace.passes == plain.trace.passes
+    (one, _), trace = the_pass(modelled), modelled.trace
+    times = {(row.frame, row.block): row.times for row in trace.own[one.id]}
+    took = {row[:2]: row[2:] for row in trace.cycles[CORE][one.id]}
+    within = 0
+    for stretch in one.stretches:
+        rows = trace.stretches[CORE][one.id, stretch.at]
+        assert sum(row.times * trace.blocks[row.block].instructions for row in rows) == stretch.instructions
+        for row in rows:
+            whole = took[row.frame, row.block]
+            # What was executed in the stretch alone took there what it took in all.
+            if row.times == times[row.frame, row.block]:
+                assert row[3:] == whole
+                within += 1
+            assert all(part <= all_ for part, all_ in zip(row[3:], whole, strict=True))
+    assert within > 100

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import takewhile
 
 from worldwise.explain.stacks import StackFrame
@@ -14,6 +15,36 @@ MOST = 5
 
 
 @dataclass(frozen=True)
+class StretchTime:
+    """What a core is predicted to take for the instructions of a stretch, in the state in which it came to them.
+
+    Attributes:
+        core: its name.
+        clock: in Hz.
+        cycles: predicted; what hardware may take is from `low` to `high`.
+        outside: of these cycles, those that no published figure validates.
+        error: the error line of such code on the core, in words.
+    """
+
+    core: str
+    clock: Fraction
+    cycles: int
+    low: int
+    high: int
+    outside: int
+    error: str
+
+    @property
+    def microseconds(self) -> float:
+        """The predicted time."""
+        return self.in_microseconds(self.cycles)
+
+    def in_microseconds(self, cycles: int) -> float:
+        """Cycles as time at the clock."""
+        return float(1_000_000 * cycles / self.clock)
+
+
+@dataclass(frozen=True)
 class Stretch:
     """Instructions in a row before which the normal world's interrupts waited.
 
@@ -21,12 +52,16 @@ class Stretch:
         at: instructions of the region before the first.
         instructions: how many.
         begin, end: the stacks of the first and of the last, root first.
+        origin: the pass that it is of, and how many instructions of that pass are before the first.
+        times: what cores take for it, as far as they ran with it whole.
     """
 
     at: int
     instructions: int
     begin: tuple[StackFrame, ...] = field(repr=False)
     end: tuple[StackFrame, ...] = field(repr=False)
+    origin: tuple[int, int] = field(default=(0, 0), repr=False, compare=False)
+    times: tuple[StretchTime, ...] = ()
 
     @property
     def shared(self) -> tuple[StackFrame, ...]:
@@ -94,7 +129,7 @@ def masked_of(
     for one in regions:
         for row in one.stretches:
             begin, end = stack_of(one, row.frame, row.pc), stack_of(one, row.last_frame, row.last_pc)
-            found.append(Stretch(before + row.at, row.instructions, begin, end))
+            found.append(Stretch(before + row.at, row.instructions, begin, end, (one.id, row.at)))
         before += one.instructions
     found.sort(key=lambda stretch: (-stretch.instructions, stretch.at))
     longest = {

@@ -2,7 +2,7 @@
 """Attribution: whose the cycles of a sample are, from the trace of a machine on which the models of cores ran."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,8 +15,8 @@ from worldwise.predict.sampling import estimate_rows
 from worldwise.predict.shares import shares
 from worldwise.records.model_predictions import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
-from worldwise.records.trace_cycles import CyclesRow, Stratum
-from worldwise.records.trace_records import Pass
+from worldwise.records.trace_cycles import CyclesRow, Stratum, StretchRow
+from worldwise.records.trace_records import Pass, Row
 
 _Stack = tuple[StackFrame, ...]
 
@@ -148,6 +148,32 @@ class Attribution:
             sampled=[stratum for region in regions for stratum in self._strata(core, region)],
         )
 
+    def stretch(self, sample: Sample, core: str, origin: tuple[int, int]) -> PredictedSample | None:
+        """A stretch of a sample by layer, as `record` has all of it; None if the core did not run through all of it.
+
+        `origin` is the pass that it is of, and how many instructions of that are before it.
+        """
+        rows = self.explainer.trace.stretches.get(core, {}).get(origin)
+        region = next((one for one in self.explainer.regions(sample) if one.id == origin[0]), None)
+        if rows is None or region is None:
+            return None
+        layers: defaultdict[str, _Numbers] = defaultdict(lambda: [0] * _FIELDS)
+        for row in rows:
+            numbers = self._numbers(row.cycles)
+            self._count(numbers, row.block, row.times)
+            for layer, part in self._parts(region, row.frame, row.block, numbers):
+                _add(layers[layer], part)
+        found = {layer: _spent(numbers) for layer, numbers in sorted(layers.items())}
+        return PredictedSample(
+            measure=sample.measure,
+            place=sample.place,
+            phase=sample.phase,
+            index=sample.index,
+            instructions=sum(spent.instructions for spent in found.values()),
+            layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
+            events=self._events_of(rows),
+        )
+
     def _taken(self, core: str, of: Pass) -> Iterator[CyclesRow]:
         """The rows of a core's cycles of a pass, with those of what sampling left out."""
         trace = self.explainer.trace
@@ -263,9 +289,12 @@ class Attribution:
         return found
 
     def _events(self, regions: Sequence[Pass]) -> Events:
+        return self._events_of(row for region in regions for row in self.explainer.trace.rows(region))
+
+    def _events_of(self, rows: Iterable[Row | StretchRow]) -> Events:
         trace = self.explainer.trace
         events = dict.fromkeys(Events.model_fields, 0)
-        for row in (row for region in regions for row in trace.rows(region)):
+        for row in rows:
             facts = self._of(row.block)
             if not facts.events:
                 continue

@@ -24,10 +24,14 @@ from worldwise.records.trace_cycles import (
     CyclesLine,
     CyclesRow,
     Skipped,
+    StretchCycles,
+    Stretches,
+    StretchRow,
     Units,
     UnitSums,
     check_cycles,
     check_skipped,
+    check_stretches,
 )
 from worldwise.records.trace_records import (
     Block,
@@ -68,6 +72,7 @@ Record = (
     | Counts
     | Cycles
     | Skipped
+    | StretchCycles
     | Units
     | Taken
     | Event
@@ -92,7 +97,8 @@ class Trace:
 
     Of passes that were sampled `skipped` has how often a block on a frame was left out of the cycles, and `units`, by
     core, what stands for it. `taken` has, by pass, how often the branch at a block's end was taken. `shared` has, by
-    pass, the ids under which that is counted which it shares with calls of other threads.
+    pass, the ids under which that is counted which it shares with calls of other threads. `stretches` has, by core,
+    what the models said of the longest stretches of passes, by pass and where they begin in it.
     """
 
     start: TraceStart
@@ -108,6 +114,7 @@ class Trace:
     units: Mapping[str, Mapping[int, UnitSums]] = field(default_factory=dict, repr=False)
     taken: Mapping[int, Mapping[int, int]] = field(default_factory=dict, repr=False)
     shared: Mapping[int, Sequence[int]] = field(default_factory=dict, repr=False)
+    stretches: Stretches = field(default_factory=dict, repr=False)
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
@@ -237,6 +244,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     shared: defaultdict[int, list[int]] = defaultdict(list)
+    stretches: defaultdict[str, dict[tuple[int, int], Sequence[StretchRow]]] = defaultdict(dict)
     for number, record in enumerate(_records(file, path), 1):
         if end or (start is None) != isinstance(record, TraceStart):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
@@ -256,6 +264,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             case Skipped():
                 for frame, block, times in record.rows:
                     skipped[record.pass_][frame, block] += times
+            case StretchCycles():
+                stretches[record.core][record.pass_, record.at] = record.rows
             case Units():
                 of_core = units[record.core]
                 of_core[record.pass_] = of_core[record.pass_] + record if record.pass_ in of_core else record
@@ -297,6 +307,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
         dict(units),
         dict(taken),
         dict(shared),
+        dict(stretches),
     )
     _check(trace, path)
     return trace
@@ -325,7 +336,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                 )
             else:
                 record = _ADAPTER.validate_json(line)
-                rows += len(record.rows) if isinstance(record, Skipped | Taken) else 0
+                rows += len(record.rows) if isinstance(record, Skipped | Taken | StretchCycles) else 0
                 yield record
     except ValidationError as error:
         # A line that is not JSON has no wrong field to name.
@@ -402,6 +413,9 @@ def _check(trace: Trace, path: Path) -> None:
         _check_masked(trace, path)
     check_cycles(trace.own, trace.cycles, path)
     check_skipped(trace.own, trace.skipped, path)
+    lengths = {(one.id, row.at): row.instructions for one in trace.passes for row in one.stretches}
+    sizes = {number: block.instructions for number, block in trace.blocks.items()}
+    check_stretches(trace.stretches, lengths, trace.frames, sizes, path)
 
 
 def _check_masked(trace: Trace, path: Path) -> None:

@@ -2,7 +2,7 @@
 """The records of a trace that have cycles, or say which were left out, and their check."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -77,6 +77,45 @@ class Cycles(RecordModel):
     rows: list[CyclesRow]
 
 
+class StretchRow(NamedTuple):
+    """How often a block was executed on a frame in a stretch, and what a core's model says it took: as CyclesRow."""
+
+    frame: Count
+    block: Count
+    times: Count
+    issue: Count
+    dependency: Count
+    multiplier: Count
+    memory: Count
+    mispredict: Count
+    fetch: Count
+    outside: Count
+    outside_instructions: Count
+
+    @property
+    def cycles(self) -> CyclesRow:
+        """Without the number of times."""
+        return CyclesRow(self.frame, self.block, *self[3:])
+
+
+class StretchCycles(RecordModel):
+    """What a core's model says of one of the longest stretches of a pass, `at` instructions behind the pass's begin.
+
+    The rows of all passes inside it are in it. A stretch of which sampling left out some has no such record, nor has
+    one that began before the pass.
+    """
+
+    type: Literal["stretch"]
+    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
+    at: Count
+    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
+    rows: list[StretchRow]
+
+
+# By core, then by pass and by where the stretch begins in it.
+Stretches = Mapping[str, Mapping[tuple[int, int], Sequence[StretchRow]]]
+
+
 class SkippedRow(NamedTuple):
     """How many times a block was executed on a frame and left out of the cycles, by sampling."""
 
@@ -145,3 +184,27 @@ def check_skipped(
                 )
         if all(rows.get(key) == times for key, times in counted.items()):
             raise WorldwiseError(f"{path}: sampling left out everything of pass {number}")
+
+
+def check_stretches(
+    stretches: Stretches,
+    lengths: Mapping[tuple[int, int], int],
+    frames: Container[int],
+    sizes: Mapping[int, int],
+    path: Path,
+) -> None:
+    """Refuses cycles of stretches that are not those of their passes, to the instruction.
+
+    `lengths` has the instructions of the passes' stretches, by pass and where they begin; `sizes` those of blocks.
+    Raises WorldwiseError.
+    """
+    for core, found in stretches.items():
+        for (number, at), rows in found.items():
+            where = f"{path}: {core} took cycles for a stretch {at} instructions behind the begin of pass {number}"
+            if (number, at) not in lengths:
+                raise WorldwiseError(f"{where}, which has none there")
+            if any(row.frame not in frames or row.block not in sizes for row in rows):
+                raise WorldwiseError(f"{where} on frames or for blocks that do not exist")
+            counted = sum(row.times * sizes[row.block] for row in rows)
+            if counted != lengths[number, at]:
+                raise WorldwiseError(f"{where} for {counted} instructions, and it has {lengths[number, at]}")

@@ -13,11 +13,13 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.family_stages import declared
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
+from worldwise.base.units import parse_frequency
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, format_option, locked_option, output_option, runs_option
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.dependence import show_dependence
 from worldwise.cli.traces.explained_difference import cases_between, differences, keep_folders
+from worldwise.cli.traces.masked_times import require_stretches, with_times
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
@@ -27,9 +29,11 @@ from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
+from worldwise.predict import cores as known
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.formats import exports
+from worldwise.report.predictions import CLOCK
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
 from worldwise.run.traces.slowdown import measure_slowdown
 
@@ -37,6 +41,8 @@ _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "c
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
+# These show times of stretches.
+_TIMED = (*_DOCUMENTS, "json")
 _DOCUMENTS_WORDS = " and ".join(_DOCUMENTS)
 _MORE = "All tables: the same command with --full."
 # Functions of a table, unless --top says.
@@ -71,6 +77,8 @@ class _Call:
     witness: bool
     slow_down: bool
     vary: str | None
+    cores: tuple[str, ...]
+    clock: str | None
     form: str
     output: Path | None
     fresh: bool
@@ -109,6 +117,7 @@ class _First:
 _RARE = {
     "Look closer": ("index", "path", "inline", "annotate", "instructions", "sources", "why"),
     "Whether a secret decides": ("vary",),
+    "Times of masked interrupts": ("cores", "clock"),
     "Check the tool": ("witness", "slow_down"),
     "Also": ("samples", "warmup", "fresh", "runs", "locked"),
 }
@@ -165,6 +174,14 @@ _RARE = {
     metavar="INPUTS",
     help="Of a CASE: say whether what is executed and accessed depends on its key, message or nonce (key,message).",
 )
+@click.option(
+    "--core",
+    "cores",
+    multiple=True,
+    metavar="NAME[,NAME]",
+    help="Predict on this core how long the longest stretches with interrupts masked take.",
+)
+@click.option("--clock", metavar="CLOCK", help="With --core: times are at it.  [default: 1.5GHz]")
 @format_option(_FORMATS)
 @output_option
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
@@ -202,7 +219,17 @@ def explain(**typed: Any) -> int:
     if call.output:
         check_output(call.output)
     if call.vary:
-        others = (call.diff, call.wanted, call.measure, call.place, call.why, call.path, call.inline, call.witness)
+        others = (
+            call.diff,
+            call.wanted,
+            call.measure,
+            call.place,
+            call.why,
+            call.path,
+            call.inline,
+            call.witness,
+            call.cores,
+        )
         if any(others) or call.index is not None:
             raise click.UsageError(
                 "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
@@ -216,6 +243,14 @@ def explain(**typed: Any) -> int:
         raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {_DOCUMENTS_WORDS}")
     if (call.instructions or call.sources) and not call.annotate:
         raise click.UsageError("--instructions and --source are for --annotate")
+    if call.clock and not call.cores:
+        raise click.UsageError("--clock is for --core")
+    if call.cores and (call.diff or call.why or call.annotate or call.slow_down or call.form not in _TIMED):
+        raise click.UsageError(
+            f"--core takes none of --diff, --why, --annotate, --slow-down; its formats: {', '.join(_TIMED)}"
+        )
+    tables = known.tables(call.cores) if call.cores else {}
+    clock = parse_frequency(call.clock) if call.clock else CLOCK
     rules = load_rules()
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:
@@ -227,6 +262,8 @@ def explain(**typed: Any) -> int:
     before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
     if not (call.why or call.slow_down):
         _check_regions([case for case, _ in cases], before, call)
+    for case, _ in cases if tables else ():
+        require_stretches(case, tables)
     session = Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
     if call.slow_down:
         _print_slowdown(session, cases[0][0])
@@ -245,6 +282,8 @@ def explain(**typed: Any) -> int:
                     out.show(annotated(explainer, session, sample, *how), call.form)
                 continue
             explanations = _explanations(explainer, call)
+            if tables:
+                explanations = with_times(explanations, session, case, run, tables, clock)
             if before:
                 earlier = _explanations(session.explainer(before, None), call)
                 _show_difference(earlier, explanations, session, call, out, first)

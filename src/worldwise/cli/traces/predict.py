@@ -24,6 +24,7 @@ from worldwise.cli.common.options import (
     wanted_budget,
 )
 from worldwise.cli.common.process_end import EXIT_EXCEEDED
+from worldwise.cli.traces.masked_times import explained
 from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
@@ -44,6 +45,7 @@ from worldwise.report import predict_screen
 from worldwise.report import predictions as reports
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
+from worldwise.report.explaining import masked_interrupts
 from worldwise.report.formats import predicted_data
 from worldwise.report.predictions import Line
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
@@ -365,7 +367,13 @@ def _show(
                     if line.estimate.state == "warm":
                         sections.append(reports.layer_section(line, rules.order))
                         sections.append(reports.function_section(line, _attributed(one, line), call.top))
+                        sections += _masked_sections(one, line)
             out.show(sections, "markdown" if call.form == "markdown" else "table")
+
+
+def _masked_sections(attribution: Attribution, line: Line) -> list[Section]:
+    told = explained(attribution, line)
+    return masked_interrupts.sections(told, told.masked) if told.masked else []
 
 
 def _over_draws(lines: Sequence[Line], call: _Call) -> list[Section]:
@@ -394,6 +402,8 @@ def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Bu
         data = predicted_data.to_json(line, budget)
         if attribution:
             data["functions"] = predicted_data.functions_json(_attributed(attribution, line))
+            if masked := explained(attribution, line).masked:
+                data["masked"] = masked_interrupts.to_json(masked)
         predicted.append(data)
     document: dict[str, Any] = {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
     if budget:

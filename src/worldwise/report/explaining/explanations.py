@@ -38,7 +38,7 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
         functions.notes.append(_FACTS)
     peak = [_peak_section(explanation.peak)] if explanation.peak else []
     if explanation.masked:
-        peak.append(masked_report.section(explanation, explanation.masked))
+        peak += masked_report.sections(explanation, explanation.masked)
     if path:
         return [*_layer_sections(explanation, rules), functions, *peak, _path_section(explanation)]
     if explanation.steps:

@@ -4,11 +4,19 @@
 from typing import Any
 
 from worldwise.base.tables import Section, Table
+from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.masked_interrupts import Masked, Stretch, Worst
+from worldwise.explain.masked_interrupts import Masked, Stretch, StretchTime, Worst
 from worldwise.explain.stacks import StackFrame
+from worldwise.predict.verdict import time_text
 
 TITLE = "Interrupts masked"
+TIMES_TITLE = "Interrupts masked: predicted times"
+_TIMES = (
+    "Predicted, not measured: the cycles that the stretch's own instructions took as the model of the core ran through "
+    "the whole call. Of the observed worst, never a WCET. from and to: as `predict` bounds them; outside %: the share "
+    "of cycles that no published figure validates, and rules bound."
+)
 
 
 def line(explanation: Explanation, masked: Masked) -> str:
@@ -19,8 +27,15 @@ def line(explanation: Explanation, masked: Masked) -> str:
     within = f", within {longest.shared[-1]}" if longest.shared else ""
     return (
         f"{TITLE}: {_rounded(masked, explanation)} %; observed worst {longest.instructions:,} instructions in a row, "
-        f"from {longest.begin[-1]} to {longest.end[-1]}{within}"
+        f"from {longest.begin[-1]} to {longest.end[-1]}{within}{''.join(map(_time, longest.times))}"
     )
+
+
+def _time(one: StretchTime) -> str:
+    """What the first screen says of a core."""
+    times = [time_text(cycles, one.clock) for cycles in (one.cycles, one.low, one.high)]
+    clock = quantity_text(one.clock, FREQUENCIES)
+    return f"; predicted {times[0]} on a {one.core} at {clock}, between {times[1]} and {times[2]}"
 
 
 def section(explanation: Explanation, masked: Masked) -> Section:
@@ -49,6 +64,43 @@ def section(explanation: Explanation, masked: Masked) -> Section:
         *_stack_notes(longest),
     ]
     return Section(TITLE, Table(["instructions", "at", "begins in", "ends in", "within"], rows, 0, (2, 3, 4)), notes)
+
+
+def sections(explanation: Explanation, masked: Masked) -> list[Section]:
+    """The stretches, and what cores take for them, if somebody asked."""
+    timed = [_times_section(masked)] if any(one.times for one in masked.stretches) else []
+    return [section(explanation, masked), *timed]
+
+
+def _times_section(masked: Masked) -> Section:
+    cells = [
+        [
+            f"{stretch.instructions:,}",
+            f"{stretch.at:,}",
+            one.core,
+            f"{one.cycles:,}",
+            f"{one.low:,}",
+            f"{one.high:,}",
+            f"{100 * one.outside / one.cycles:.1f}" if one.cycles else "-",
+            quantity_text(one.clock, FREQUENCIES),
+            *(f"{one.in_microseconds(cycles):,.2f}" for cycles in (one.cycles, one.low, one.high)),
+        ]
+        for stretch in masked.stretches
+        for one in stretch.times
+    ]
+    headers = ["instructions", "at", "core", "predicted\ncycles", "from", "to", "outside\n%", "clock"]
+    table = Table([*headers, "predicted\nus", "from\nus", "to\nus"], cells, 0, (2,))
+    lines = dict.fromkeys(f"{one.error}." for stretch in masked.stretches for one in stretch.times)
+    core, most = max(
+        ((one.core, stretch) for stretch in masked.stretches for one in stretch.times[:1]),
+        key=lambda pair: pair[1].times[0].cycles,
+    )
+    other = []
+    if most is not masked.longest:
+        other = [f"On {core} the longest of them in time is that of {most.instructions:,} instructions."]
+    untimed = sum(not stretch.times for stretch in masked.stretches)
+    left = [f"{untimed} of the stretches have no time: sampling left out a part of them (--whole)."] if untimed else []
+    return Section(TIMES_TITLE, table, [_TIMES, *other, *left, *lines])
 
 
 def _worst_note(worst: Worst) -> str:
@@ -89,6 +141,7 @@ def to_json(masked: Masked) -> dict[str, Any]:
                 "instructions": one.instructions,
                 "begin": _frames_json(one.begin),
                 "end": _frames_json(one.end),
+                **({"predicted": [_time_json(time) for time in one.times]} if one.times else {}),
             }
             for one in masked.stretches
         ],
@@ -99,6 +152,21 @@ def to_json(masked: Masked) -> dict[str, Any]:
             "alike": worst.alike,
             "calls": worst.calls,
         },
+    }
+
+
+def _time_json(one: StretchTime) -> dict[str, Any]:
+    return {
+        "core": one.core,
+        "clock_hz": float(one.clock),
+        "predicted_cycles": one.cycles,
+        "low": one.low,
+        "high": one.high,
+        "outside": one.outside,
+        "predicted_us": one.microseconds,
+        "low_us": one.in_microseconds(one.low),
+        "high_us": one.in_microseconds(one.high),
+        "error": one.error,
     }
 
 
