@@ -76,7 +76,7 @@ def test_published_figures_are_read_by_the_same_reader(file: Path) -> None:
     assert all(source.figures for one in files.values() for source in one.source)
     table = hardware_section(files).table
     assert table
-    assert sum(int(row[-1]) for row in table.rows) == 148 + 663 + 18
+    assert sum(int(row[-1]) for row in table.rows) == 160 + 663 + 18
     assert table.rows[-1][:5] == [
         *("f446", board_run.RUN, "m4", "nucleo-f446re", "STM32F446RET6 revision A"),
     ]
