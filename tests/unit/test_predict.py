@@ -38,6 +38,7 @@ from worldwise.records.models import Sample
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
+from worldwise.report.predict_screen import screen
 from worldwise.report.predictions import Line, draws_section, layer_section
 
 CORE = "cortex-a72"
@@ -358,6 +359,17 @@ def test_the_layers_of_an_unvalidated_core_are_outside() -> None:
     one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), "cortex-a7", "warm", load_errors())
     table = layer_section(Line(CASE, one), []).table
     assert one.inside == 0 and table and [row[-1] for row in table.rows] == ["outside", ""]
+
+
+def test_calls_that_differ_are_told_on_the_screen() -> None:
+    """If this fails, a budget *fits* by the median of calls of which the longest takes twice as long."""
+    calls = [sample(layer("client", [cycles, 0, 0, 0, 0, 0])) for cycles in (10_000, 10_100, 19_000)]
+    (found,) = estimates(PredictedCase(case=CASE.id, samples=calls), CORE, ERRORS)
+    assert found.apart == (10_000, 19_000)
+    said = " ".join(" ".join(map(str, part.notes)) for part in screen([Line(CASE, found)], None, lambda _: True))
+    assert "the median of 3, which differ: the shortest takes 6.67 us, the longest 12.7 us" in said
+    (alike,) = estimates(PredictedCase(case=CASE.id, samples=calls[:2]), CORE, ERRORS)
+    assert "differ" not in str(screen([Line(CASE, alike)], None, lambda _: True))
 
 
 def test_a_budget_of_own_code_is_for_its_calls() -> None:

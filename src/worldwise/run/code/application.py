@@ -41,7 +41,7 @@ _WAYS = (
     ),
     (
         "has no member named .(keySize|maxKeySize)\\b",
-        "the TA is for the API before OP-TEE 3.19: CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y in its Makefile, before the "
+        "the TA is for the API of OP-TEE up to 3.19: CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y in its Makefile, before the "
         "line that includes ta_dev_kit.mk, gives it that one",
     ),
     (
