@@ -29,7 +29,7 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
-from worldwise.run.code.application import application, elf_of
+from worldwise.run.code.application import _told, application, elf_of
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, archive, check_glob, check_package
@@ -426,7 +426,7 @@ def test_a_case_of_own_code_has_its_own_name() -> None:
     assert case.measures == {"call": ("region",)}
     with pytest.raises(WorldwiseError) as caught:
         parse_case("own/mine/main")
-    assert "worldwise explain latest --case own/mine/main" in caught.value.hint
+    assert "latest --case 'own/mine/main'" in caught.value.hint
 
 
 def test_code_that_the_cache_has_lost_is_named() -> None:
@@ -563,3 +563,25 @@ def test_options_of_another_kind_are_refused(words: list[str], said: str) -> Non
     result = CliRunner().invoke(cli, ["run", *words])
     assert result.exit_code == 2
     assert said in " ".join((result.output + str(result.exception)).split())
+
+
+def _told_of(said: str) -> str:
+    """What a user reads of a client that does not build, of which the compiler said this."""
+    error = WorldwiseError("own-app does not build", "", f"{said}\nworldwise: the client in host does not build")
+    told = _told(error, Path("ta"), Path("host"), None)  # type: ignore[arg-type]
+    return told.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "way"),
+    [
+        ("ld: main.o: Relocations in generic ELF (EM: 62)\nld: main.o: error adding symbols", "another processor"),
+        ("a.c:1:2: error: 'TEE_ObjectInfo' has no member named 'keySize'", "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y"),
+        ("a.c:1:2: error: passing argument 1 [-Wincompatible-pointer-types]", "-Wno-error=NAME"),
+        ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
+        ("make: stop", "the end of what it said is above"),
+    ],
+)
+def test_an_older_application_that_does_not_build_has_a_way_out(said: str, way: str) -> None:
+    """If this fails, the owner of a TA of some years ago reads a linker's words, and no way on."""
+    assert way in _told_of(said)

@@ -17,10 +17,11 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.traces.other_draws import other_draws, require_draws
+from worldwise.cli.traces.predict import _of_own_code
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core
-from worldwise.plan.budget import parse_budget
+from worldwise.plan.budget import check_budget, parse_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.predict import cores, rules
 from worldwise.predict.attribution import Attribution
@@ -37,7 +38,8 @@ from worldwise.records.models import Sample
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
-from worldwise.report.predictions import Line, draws_section
+from worldwise.report.predict_screen import screen
+from worldwise.report.predictions import Line, draws_section, layer_section
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
@@ -350,6 +352,33 @@ def test_code_of_a_user_s_own_is_inside() -> None:
     assert (one.inside, dict(one.reasons)) == (10_000, {})
     other = estimate(sample(layer("signer", [9000, 0, 0, 1000, 0, 0])), CORE, "warm", ERRORS)
     assert dict(other.reasons) == {rules.NAMELESS: 10_000}
+
+
+def test_the_layers_of_an_unvalidated_core_are_outside() -> None:
+    """If this fails, a table says *inside* of code of which the line below says that all of it is outside."""
+    one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), "cortex-a7", "warm", load_errors())
+    table = layer_section(Line(CASE, one), []).table
+    assert one.inside == 0 and table and [row[-1] for row in table.rows] == ["outside", ""]
+
+
+def test_calls_that_differ_are_told_on_the_screen() -> None:
+    """If this fails, a budget *fits* by the median of calls of which the longest takes twice as long."""
+    calls = [sample(layer("client", [cycles, 0, 0, 0, 0, 0])) for cycles in (10_000, 10_100, 19_000)]
+    (found,) = estimates(PredictedCase(case=CASE.id, samples=calls), CORE, ERRORS)
+    assert found.apart == (10_000, 19_000)
+    said = " ".join(" ".join(map(str, part.notes)) for part in screen([Line(CASE, found)], None, lambda _: True))
+    assert "the median of 3, which differ: the shortest takes 6.67 us, the longest 12.7 us" in said
+    (alike,) = estimates(PredictedCase(case=CASE.id, samples=calls[:2]), CORE, ERRORS)
+    assert "differ" not in str(screen([Line(CASE, alike)], None, lambda _: True))
+
+
+def test_a_budget_of_own_code_is_for_its_calls() -> None:
+    """If this fails, a budget of own code is refused unless two options name the one thing that it measures."""
+    own = Case("own", "app", "", "work", 3, 0)
+    found = _of_own_code(parse_budget("5ms@1GHz"), None, None, [own])
+    check_budget(found, [own])
+    assert (found.measures, found.place) == (("call",), "region")
+    assert _of_own_code(parse_budget("5ms@1GHz"), None, None, [own, CASE]) == parse_budget("5ms@1GHz")
 
 
 def test_firmware_of_a_user_s_own_never_waits_unless_it_is_said() -> None:

@@ -425,6 +425,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (["predict", CASE.id, "--core", CORE, "--measure", "fly"], "has no measure fly"),
         (["predict", CASE.id, "--core", CORE, "--format", "flame"], "takes one region on one core"),
         (["predict", "optee/mbedtls-nist-O2/hello", "--core", CORE, "--budget", "5ms@1GHz"], "judges nothing"),
+        (
+            ["predict", "own/app/work", "--core", CORE],
+            "name the run, and the case behind it: latest --case 'own/app/work'",
+        ),
         (["predict", "nothing-of-that-kind", "--core", CORE], "or a suite of `worldwise suites`"),
         (["predict", "quick", "--core", CORE, "--case", "*/none"], "has no case that matches */none"),
         (["predict", BOARD, "--core", CORE], "choose a core such as cortex-m4"),

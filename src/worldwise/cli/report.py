@@ -186,7 +186,7 @@ def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
     for part in wanted.parts:
         found = named_sections(every, part) or [one for one in every if fnmatchcase(one.name, part)]
         if not found:
-            raise _no_section(reading, part, [section.name for section in every])
+            raise _no_section(reading, part, [section.name for section in every if section.name])
         names |= {section.name for section in found}
     # A section that only --full has is printed if its name was given.
     return [shown.get(section.name, section) for section in every if section.name in names]

@@ -189,7 +189,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     if target == OWN:
         raise WorldwiseError(
             f"{what}: your own code is no case of the catalogue; a run has it.",
-            f"worldwise explain latest --case {files.quoted(text.strip())}",
+            f"name the run, and the case behind it: latest --case '{files.quoted(text.strip())}'",
         )
     operation, *words = rest.split(",")
     if not is_target(target):

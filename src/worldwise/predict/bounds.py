@@ -44,6 +44,7 @@ class Estimate:
         whole: the bounds of the sum.
         sampling: how far sampling may be off, which the bounds include; None if nothing is sampled.
         domain: what its code is.
+        apart: the cycles of the shortest and of the longest of these samples; None if nobody asked.
     """
 
     sample: PredictedSample = field(repr=False)
@@ -58,6 +59,7 @@ class Estimate:
     whole: Interval
     sampling: SamplingError | None = None
     domain: Domain = field(default_factory=lambda: Domain("integer"))
+    apart: tuple[int, int] | None = None
 
     @property
     def cycles(self) -> int:
@@ -100,7 +102,8 @@ def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: bool | 
         for state, some in phases:
             if some:
                 own = Domain(code_of(middle(some)), waits, by_of(case.case))
-                found.append(estimate(middle(some), core, state, errors, len(some), own))
+                one = estimate(middle(some), core, state, errors, len(some), own)
+                found.append(replace(one, apart=(min(each.cycles for each in some), max(each.cycles for each in some))))
     return found
 
 

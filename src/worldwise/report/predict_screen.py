@@ -18,6 +18,8 @@ from worldwise.report.predictions import Line, doing, verdict_note
 _MOST_ROWS = 12
 _MOST_SENTENCES = 4
 _MOST_ERRORS = 3
+# Calls that differ by more are told apart: a median says little of them. In parts of the shortest.
+_APART = 1.2
 
 
 def screen(lines: Sequence[Line], budget: Budget | None, outermost: Callable[[Line], bool]) -> list[Section]:
@@ -188,6 +190,12 @@ def _worth(lines: Sequence[Line], with_causes: bool, told: Sequence[Line]) -> li
         causes = sorted(warm.estimate.causes.items(), key=lambda item: -item[1])[:4]
         shares = ", ".join(f"{name} {100 * cycles / warm.estimate.cycles:.0f} %" for name, cycles in causes if cycles)
         notes.append(f"A warm call of {doing(warm.estimate.sample.measure)} spends its cycles on: {shares}.")
+    if warm and (apart := warm.estimate.apart) and apart[1] > _APART * apart[0]:
+        shortest, longest = (time_text(cycles, warm.hertz) for cycles in apart)
+        notes.append(
+            f"A warm call is the median of {warm.estimate.samples}, which differ: the shortest takes {shortest}, the "
+            f"longest {longest}, on a {warm.estimate.core}. No verdict is of the longest."
+        )
     if any(line.estimate.sampling for line in lines):
         notes.append("Long calls were sampled; from and to include the error of that.")
     notes += _errors(lines)

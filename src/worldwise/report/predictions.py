@@ -336,13 +336,18 @@ def draws_section(lines: Sequence[Line]) -> Section:
     return Section(title, Table(headers, cells, 5), notes, "predicted-draws")
 
 
+def _domain(layer: str, one: Estimate) -> str:
+    """Whether published figures judge a layer. A core or a call can be outside as a whole."""
+    return "inside" if one.inside and is_inside(layer) else "outside"
+
+
 def layer_section(line: Line, order: Sequence[str]) -> Section:
     """The layers of one estimate, in the order of `order`, then others."""
     one = line.estimate
     by_name = {layer.layer: layer for layer in one.sample.layers}
     names = [name for name in order if name in by_name] + sorted(by_name.keys() - set(order))
     cells = [
-        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), "inside" if is_inside(name) else "outside"]
+        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), _domain(name, one)]
         for name in names
         if (layer := by_name[name]).instructions
     ]

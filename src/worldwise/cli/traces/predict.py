@@ -33,6 +33,7 @@ from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import MOST_SEEDS
+from worldwise.plan.spec import OWN, REGION_MEASURE, REGION_PLACE
 from worldwise.plan.suite import load_suite
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.predict import cores as known
@@ -205,6 +206,7 @@ def predict(**typed: Any) -> int:
     tables = known.tables(call.cores)
     cases = _asked(call, tables)
     if budget:
+        budget = _of_own_code(budget, call.measure, call.place, [case for case, _ in cases])
         check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
     rules, errors = load_rules(), load_errors()
@@ -240,6 +242,13 @@ def _budget(call: _Call) -> Budget | None:
     if found and call.measure:
         found = replace(found, measures=(call.measure,))
     return replace(found, place=call.place) if found and call.place else found
+
+
+def _of_own_code(budget: Budget, measure: str | None, place: str | None, cases: Sequence[Case]) -> Budget:
+    """The budget of a user's own code: it has one measure at one place, which nobody has to name."""
+    if any(case.target != OWN for case in cases):
+        return budget
+    return replace(budget, measures=(measure or REGION_MEASURE,), place=place or REGION_PLACE)
 
 
 def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
@@ -339,7 +348,10 @@ def _show(
     out: Output,
 ) -> None:
     if not seen.lines:
-        raise WorldwiseError(f"nothing is measured at place '{call.place}'", "ta, client or linux")
+        raise WorldwiseError(
+            f"nothing is measured at place '{call.place}'",
+            "ta, client or linux; a region of your own code has no other place than region",
+        )
     one = seen.attribution if len(cases) == 1 else None
     match call.form:
         case "csv":

@@ -258,8 +258,10 @@ def _executed(ready: Ready, region: Region) -> int:
 def _third(code: Code, name: str, dearest: Case) -> str:
     """How to go on from own code, besides by taking it apart."""
     if code.manifest.kind == own_code.FIRMWARE:
-        return "worldwise compare OLD_RUN latest --fail-above 0%"
-    core = "cortex-a7" if code.manifest.architecture == own_code.ARMV7 else "cortex-a72"
+        # The words of a machine begin with its core: `Cortex-M4, 4 MiB ...`.
+        core = M_MACHINES[code.manifest.command[1]].replace(",", " ").split()[0].lower()
+    else:
+        core = "cortex-a7" if code.manifest.architecture == own_code.ARMV7 else "cortex-a72"
     return f"worldwise predict {name} --case '{dearest.id}' --core {core}"
 
 

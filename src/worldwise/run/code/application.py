@@ -37,6 +37,24 @@ _TARGETS = {(2, 183): TA_ARM64, (1, 40): TA_ARM32}
 _BITS = {TA_ARM64: "", TA_ARM32: " for 32 bits (ta_arm32)"}
 _MOST_TA = 64 * 2**20
 _BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
+# What a build of somebody's older code says, and the way out; the first that is said is told.
+_WAYS = (
+    (
+        "Relocations in generic ELF|file in wrong format|[Ii]ncompatible target",
+        "an object file in the folder was built for another processor, and make takes it for new: remove it, as "
+        "`make clean` does",
+    ),
+    (
+        "has no member named .(keySize|maxKeySize)\\b",
+        "the TA is for the API of OP-TEE up to 3.19: CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y in its Makefile, before the "
+        "line that includes ta_dev_kit.mk, gives it that one",
+    ),
+    (
+        r"error: .*\[-W(incompatible-pointer-types|implicit-function-declaration|int-conversion|implicit-int)\]",
+        "GCC 14 takes for an error what older ones warned of: mend the line, or -Wno-error=NAME with the name in the "
+        "brackets, in cflags-y of sub.mk for the TA and in CFLAGS for the client",
+    ),
+)
 _LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
 
 
@@ -195,7 +213,10 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
         return WorldwiseError(f"{recipe.name}: {error.message}", error.hint, error.details)
     wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
-    hint = "the end of what it said is below"
+    hint = "the end of what it said is above"
+    if first := next((line for line in wrong if "error:" in line), None):
+        hint = f"first: {files.quoted(first.strip())}; {hint}"
+    hint = next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), hint)
     if missing:
         name = files.quoted(missing[1])
         hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
