@@ -40,6 +40,12 @@ def note(size: int) -> Section:
     return Section(".note.gnu.build-id", 7, struct.pack("<III", 4, size, 3) + b"GNU\0" + b"\xab" * 20, 2)
 
 
+def attributes(architecture: int) -> Section:
+    """What the file says of itself: Tag_CPU_arch alone."""
+    scope = struct.pack("<BIBB", 1, 7, 6, architecture)
+    return Section(".ARM.attributes", 0x70000003, b"A" + struct.pack("<I", 10 + len(scope)) + b"aeabi\0" + scope)
+
+
 def packed(size: int) -> bytes:
     """The content of a section that says it is packed: zeros, a thousand times as many as it takes."""
     return struct.pack("<III", 1, size, 1) + zlib.compress(bytes(size), 1)

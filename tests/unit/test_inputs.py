@@ -21,6 +21,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.inputs import OWN_PATH_FILE, draw_file, inputs_seed, others, seed_problem
+from worldwise.plan.spec import OWN
 from worldwise.read.compared import gate
 from worldwise.read.run_counts import read_run
 from worldwise.report import report
@@ -99,6 +100,11 @@ def test_a_seed_is_the_task_s() -> None:
     assert {inputs_seed(case) for case in same} == {inputs_seed(TEE)}
     others = [replace(TEE, operation="keygen"), replace(TEE, seed=1), replace(TEE, seed=2)]
     assert len({inputs_seed(case) for case in (TEE, *others)}) == 4
+
+
+def test_own_code_has_one_draw() -> None:
+    """If this fails, `--seeds` on a user's own code says that it measures nothing."""
+    assert "your own code" in seed_problem(Case(OWN, "app-0", "", "work", 2, 0))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from elves import Section, attributes, elf32, note
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -20,9 +21,11 @@ from worldwise.cli.traces.other_draws import other_draws, require_draws
 from worldwise.cli.traces.predict import _of_own_code
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
+from worldwise.libraries import own_code
 from worldwise.libraries.boards import Core
 from worldwise.plan.budget import check_budget, parse_budget
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.spec import OWN
 from worldwise.predict import cores, rules
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.bounds import Estimate, estimate, estimates
@@ -40,6 +43,8 @@ from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
 from worldwise.report.predict_screen import screen
 from worldwise.report.predictions import Line, draws_section, layer_section
+
+_MICRO = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
 
 CORE = "cortex-a72"
 BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
@@ -457,6 +462,15 @@ def test_a_core_without_figures_is_unvalidated() -> None:
     assert enough.line.kind == "integer"
 
 
+def test_error_lines_that_do_not_fit_are_counted() -> None:
+    """If this fails, a core of many has no error line on the screen, and no word says so."""
+    named = [f"cortex-x{number}" for number in range(5)]
+    lines = [Line(CASE, estimate(sample(INSIDE), core, "warm", ERRORS)) for core in named]
+    said = str(screen(lines, None, lambda _: True))
+    assert [f"{core}: unvalidated" in said for core in named] == [True] * 3 + [False] * 2
+    assert "2 more error lines are in the tables of `--full`" in said
+
+
 def test_first_calls_and_the_median_of_the_warm_ones_are_told_apart() -> None:
     """If this fails, a cold call is in the median, or the median is another sample."""
     every = [
@@ -628,6 +642,42 @@ def test_a_core_that_cannot_run_a_case_is_told(
     monkeypatch.setattr(cores, "load_core", {"cortex-x": made_up}.__getitem__)
     with pytest.raises(WorldwiseError, match=said):
         cores.check(parse_case(text, 1, 0), {"cortex-x": "core cortex-x\n"})
+
+
+@pytest.mark.parametrize(
+    ("built", "runs", "words", "instead"),
+    [
+        (attributes(13), {"cortex-m4", "cortex-m7", "cortex-m33"}, "T32 of Armv7E-M", "such as cortex-m4, or build"),
+        (attributes(10), {"cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"}, "T32 of Armv7-M", "cortex-m3"),
+        (attributes(17), {"cortex-m33"}, "T32 of Armv8-M Mainline", "cortex-m33"),
+        (attributes(12), {*_MICRO}, "", ""),
+        (note(20), {*_MICRO}, "", ""),
+    ],
+)
+def test_firmware_is_predicted_on_cores_that_execute_it(
+    built: Section, runs: set[str], words: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, code of an M4 has a time on an M0, which has none of its instructions."""
+    (tmp_path / own_code.FIRMWARE_ELF).write_bytes(elf32([built]))
+    manifest = own_code.CodeManifest.model_construct(name="app-0", kind=own_code.FIRMWARE, architecture="")
+    monkeypatch.setitem(own_code._brought, "app-0", own_code.Code(tmp_path, manifest, "", {}, tmp_path))
+    case = Case(OWN, "app-0", "", "work", 2, 0)
+    monkeypatch.setattr(cores, "can_predict", lambda _: True)
+    for core in _MICRO:
+        if core in runs:
+            cores.check(case, {core: ""})
+        else:
+            with pytest.raises(WorldwiseError, match=words) as told:
+                cores.check(case, {core: ""})
+            assert instead in told.value.hint
+
+
+def test_a_boards_code_is_not_predicted_on_a_lesser_core() -> None:
+    """If this fails, what was compiled for an M4 has a time on an M0."""
+    case = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
+    cores.check(case, cores.tables(["cortex-m7"]))
+    with pytest.raises(WorldwiseError, match="T32 of Armv7E-M, which a Cortex-M0 cannot run"):
+        cores.check(case, cores.tables(["cortex-m0"]))
 
 
 def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:

@@ -13,7 +13,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
-from worldwise.plan.spec import LINUX, OPTEE
+from worldwise.plan.spec import LINUX, OPTEE, OWN
 
 DEFAULT_SEED = 0
 # Of a case as it is shipped: the file with the records of the same case without interrupts and without
@@ -41,6 +41,8 @@ def draws_by_seed(case: Case) -> bool:
 
 def seed_problem(case: Case) -> str:
     """Why a case has one draw only, without a full stop; empty if `--seed` gives it another."""
+    if case.target == OWN:
+        return "your own code has what you give it: it draws nothing by a seed"
     if is_board(case.target):
         return "the programs of a board draw from a generator whose start is compiled in"
     if not (case.measures and case.target in (OPTEE, LINUX, *PLAIN_TARGETS)):

@@ -9,6 +9,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import own_code
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
+from worldwise.machine.elf_files.questions import ask
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.traces.watch import ARMV7, MOST_CORES
@@ -20,6 +21,29 @@ RAM = "ram"
 MEMORIES = (RAM, "flash")
 # The architecture whose code Linux on Armv7-A is, in a core's file; those of microcontrollers have an M in them.
 _ARMV7 = "Armv7-A"
+_V6, _V7, _V7E = "Armv6-M", "Armv7-M", "Armv7E-M"
+_BASELINE, _MAINLINE, _HELIUM = "Armv8-M Baseline", "Armv8-M Mainline", "Armv8.1-M Mainline"
+# Of a microcontroller's code, by its architecture: which others execute it, besides its own. A core of the mainline has
+# the DSP instructions of Armv7E-M here, as those of cores/ do.
+_ALSO = {
+    _V6: {_V7, _V7E, _BASELINE, _MAINLINE, _HELIUM},
+    _V7: {_V7E, _MAINLINE, _HELIUM},
+    _V7E: {_MAINLINE, _HELIUM},
+    _BASELINE: {_MAINLINE, _HELIUM},
+    _MAINLINE: {_HELIUM},
+}
+# A core for each, to name.
+_SUCH = {
+    "": "cortex-m4",
+    _V6: "cortex-m0",
+    _V7: "cortex-m3",
+    _V7E: "cortex-m4",
+    _BASELINE: "cortex-m33",
+    _MAINLINE: "cortex-m33",
+    _HELIUM: "cortex-m55",
+}
+# As Tag_CPU_arch of an ELF file says it (Addenda to, and Errata in, the ABI for the Arm Architecture).
+_BY_TAG = {10: _V7, 11: _V6, 12: _V6, 13: _V7E, 16: _BASELINE, 17: _MAINLINE, 21: _HELIUM}
 
 
 def tables(names: Sequence[str]) -> dict[str, str]:
@@ -61,9 +85,11 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
         if _runs(case, name):
             continue
         if is_micro(case):
+            of = _micro_architecture(case)
             raise WorldwiseError(
-                f"{case.id}: its code is T32 of a Cortex-M, which a {load_core(name).title} cannot run",
-                f"choose a core such as {boards()[case.target].core if is_board(case.target) else 'cortex-m4'}",
+                f"{case.id}: its code is T32 of {of or 'a Cortex-M'}, which a {load_core(name).title} cannot run",
+                f"choose a core such as {boards()[case.target].core if is_board(case.target) else _SUCH[of]}"
+                + ("" if is_board(case.target) else ", or build the firmware for that core and run it again"),
             )
         if is_armv7(case):
             raise WorldwiseError(
@@ -152,6 +178,16 @@ class Flash:
         return f"{waits} wait state{'' if waits == 1 else 's'}, flash of {board}"
 
 
+def _micro_architecture(case: Case) -> str:
+    """The architecture that a microcontroller's code was built for; empty if its file does not say one."""
+    if is_board(case.target):
+        return load_core(boards()[case.target].core).architecture
+    found = ask(
+        own_code.find(case.implementation).folder / own_code.FIRMWARE_ELF, ("arm_architecture",), what="firmware"
+    )
+    return _BY_TAG.get(found[0] or 0, "")
+
+
 def _is_of(board: str, name: str) -> bool:
     """Whether a core is a board's: that of its file, or one that was fitted on it."""
     if name == boards()[board].core:
@@ -160,10 +196,15 @@ def _is_of(board: str, name: str) -> bool:
     return calibration is not None and calibration.board == board
 
 
+def _executes(architecture: str, code: str) -> bool:
+    """Whether a microcontroller executes the code of an architecture; of one that nobody knows every one does."""
+    return not code or architecture == code or architecture in _ALSO.get(code, ())
+
+
 def _runs(case: Case, name: str) -> bool:
     """Whether a core runs a case's code. Raises WorldwiseError if there is no such core."""
     architecture = load_core(name).architecture
     small = "M" in architecture
     if is_micro(case) or small:
-        return small and is_micro(case)
+        return small and is_micro(case) and _executes(architecture, _micro_architecture(case))
     return is_armv7(case) == (architecture == _ARMV7)

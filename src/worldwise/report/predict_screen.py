@@ -225,4 +225,10 @@ def _errors(lines: Iterable[Line]) -> list[str]:
             f"{100 * line.expected:.0f} % of such (at {100 * CONFIDENCE:.0f} % confidence {100 * line.sure:.0f} %) "
             f"took {line.ratios_text} times as predicted.{bias}"
         ] = None
-    return list(said)[:_MOST_ERRORS]
+    shown = list(said)[:_MOST_ERRORS]
+    left = len(said) - len(shown)
+    return (
+        [*shown, f"{left} more error line{'s are' if left > 1 else ' is'} in the tables of `--full`."]
+        if left
+        else shown
+    )

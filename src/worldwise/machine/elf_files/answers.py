@@ -31,6 +31,7 @@ class ReadElf:
 _FORMS: dict[str, Any] = {
     "segments": list[tuple[_Number, _Number, _Number, _Number, _Number]],
     "machine": _Text,
+    "arm_architecture": _Number | None,
     "program": tuple[_Text, _Text, _Number, _Text, _Texts, _Texts],
     "named_functions": list[tuple[_Text, _Number, _Number]],
     "interpreted": bool,
