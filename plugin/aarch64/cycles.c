@@ -12,14 +12,8 @@
 #include "arguments.h"
 #include "trace.h"
 
-size_t cycles_cores;
-size_t accesses_seen;
-
-static struct model *models[MAX_CORES];
 static struct units units[MAX_CORES];
 static struct sampling *sampling; /* of the pass that runs */
-static struct access *accesses;   /* of the block that runs, in the order of time */
-static size_t accesses_room;
 
 /* What a block on a node took in a span. */
 struct span_row {
@@ -51,44 +45,15 @@ static struct {
 	const struct span *span;
 } printed_span;
 
-bool cycles_add_core(const char *path)
-{
-	if (cycles_cores == MAX_CORES) {
-		fprintf(stderr, "worldwise plugin: more than %d cores\n", MAX_CORES);
-		return false;
-	}
-	models[cycles_cores] = model_read(path);
-	if (!models[cycles_cores])
-		return false;
-	cycles_cores++;
-	return true;
-}
-
-/* An instruction accessed memory. `data` is its place in its page, which is the same at all addresses of the page. */
-static void on_access(unsigned int processor, qemu_plugin_meminfo_t info, uint64_t address, void *data)
-{
-	(void)processor;
-	if (!scoreboard->active)
-		return;
-	if (accesses_seen == accesses_room) {
-		accesses_room = accesses_room ? 2 * accesses_room : 1024;
-		accesses = g_renew(struct access, accesses, accesses_room);
-	}
-	accesses[accesses_seen++] = (struct access){ .instruction = (uint32_t)(uintptr_t)data,
-						     .bytes = 1u << qemu_plugin_mem_size_shift(info),
-						     .address = address,
-						     .store = qemu_plugin_mem_is_store(info) };
-}
-
 void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 {
 	if (!cycles_cores)
 		return;
 	for (uint32_t i = 0; i < block->instructions; i++) {
+		/* Its place in its page, which is the same at all addresses of the page. */
 		uint64_t place = (block->pc + block_offset(block, i)) & (PAGE_BYTES - 1);
 
-		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(translation, i), on_access,
-						 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, as_pointer(place));
+		accesses_watch(qemu_plugin_tb_get_insn(translation, i), place);
 	}
 }
 
@@ -233,10 +198,7 @@ static int print_rows(struct json_object *rows, struct printbuf *buffer, int lev
 		const struct spent *spent = &slot->spent[printed.core];
 
 		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
-		for (int cause = 0; cause < CAUSES; cause++)
-			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
-		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside,
-			  spent->outside_instructions + outside_skipped(slot, models[printed.core]));
+		cores_print_spent(buffer, spent, outside_skipped(slot, models[printed.core]));
 		between = ",";
 	}
 	return sprintbuf(buffer, "]");
@@ -261,15 +223,11 @@ static int print_skipped(struct json_object *rows, struct printbuf *buffer, int 
 	return sprintbuf(buffer, "]");
 }
 
-/* Writes a record with rows of `printed`; `core` is NULL for rows that are the same for all cores. */
-static void write_rows(const char *type, uint32_t pass, const char *core, json_object_to_json_string_fn *print)
+/* Writes a record, with the rows that `print` prints of what is in `printed` or `printed_span`. */
+static void write_rows(struct json_object *record, json_object_to_json_string_fn *print)
 {
-	struct json_object *record = record_new(type);
 	struct json_object *rows = json_object_new_array();
 
-	record_number(record, "pass", pass);
-	if (core)
-		record_text(record, "core", core);
 	json_object_set_serializer(rows, print, NULL, NULL);
 	record_value(record, "rows", rows);
 	record_write(record);
@@ -288,9 +246,7 @@ static int print_span(struct json_object *rows, struct printbuf *buffer, int lev
 
 		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64, between, row->slot->node->id,
 			  row->slot->block->id, row->times);
-		for (int cause = 0; cause < CAUSES; cause++)
-			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
-		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside, spent->outside_instructions);
+		cores_print_spent(buffer, spent, 0);
 		between = ",";
 	}
 	return sprintbuf(buffer, "]");
@@ -300,25 +256,19 @@ void cycles_span_write(const struct span *span, uint32_t pass, uint64_t at)
 {
 	printed_span.span = span;
 	for (size_t core = 0; core < cycles_cores; core++) {
-		struct json_object *record = record_new("stretch");
-		struct json_object *rows = json_object_new_array();
+		struct json_object *record = cores_record("stretch", pass, core);
 
 		printed_span.core = core;
-		record_number(record, "pass", pass);
 		record_number(record, "at", at);
-		record_text(record, "core", model_name(models[core]));
-		json_object_set_serializer(rows, print_span, NULL, NULL);
-		record_value(record, "rows", rows);
-		record_write(record);
+		write_rows(record, print_span);
 	}
 }
 
-static void write_units(uint32_t pass, const char *core, const struct units *of)
+static void write_units(uint32_t pass, size_t core)
 {
-	struct json_object *record = record_new("units");
+	struct json_object *record = cores_record("units", pass, core);
+	const struct units *of = &units[core];
 
-	record_number(record, "pass", pass);
-	record_text(record, "core", core);
 	record_number(record, "units", of->count);
 	record_number(record, "cycles", of->cycles);
 	record_number(record, "instructions", of->instructions);
@@ -331,18 +281,22 @@ static void write_units(uint32_t pass, const char *core, const struct units *of)
 /* What sampling left out, and the units. */
 static void flush_sampling(uint32_t pass)
 {
+	struct json_object *record;
 	bool some = false;
 
 	for (size_t i = 0; i < printed.count; i++)
 		some |= printed.slots[i]->skipped > 0;
-	if (some)
-		write_rows("skipped", pass, NULL, print_skipped);
+	if (some) {
+		record = record_new("skipped");
+		record_number(record, "pass", pass);
+		write_rows(record, print_skipped);
+	}
 	for (size_t i = 0; i < printed.count; i++)
 		printed.slots[i]->skipped = 0;
 	for (size_t core = 0; core < cycles_cores; core++) {
 		units_close(&units[core]);
 		if (some || units[core].count)
-			write_units(pass, model_name(models[core]), &units[core]);
+			write_units(pass, core);
 		units[core] = (struct units){ .count = 0 };
 	}
 }
@@ -353,7 +307,7 @@ void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 	printed.count = count;
 	for (size_t core = 0; core < cycles_cores; core++) {
 		printed.core = core;
-		write_rows("cycles", pass, model_name(models[core]), print_rows);
+		write_rows(cores_record("cycles", pass, core), print_rows);
 		for (size_t i = 0; i < count; i++)
 			slots[i]->spent[core] = (struct spent){ .outside = 0 };
 	}

@@ -11,21 +11,13 @@
 
 #include "../model/sampling.h"
 #include "blocks.h"
+#include "cores.h"
 #include "counts.h"
-
-#define MAX_CORES 8
-
-/* How many cores the arguments name. */
-extern size_t cycles_cores;
-
-/* Reads the table of one more core. False, with the reason on stderr, if it cannot be read or there are too many. */
-bool cycles_add_core(const char *path);
 
 /* Asks QEMU for each access to memory of a block, if there is a core. */
 void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block);
 
 /* The next accesses are those of another block: forgets those before. */
-extern size_t accesses_seen;
 static inline void cycles_begin_block(void)
 {
 	accesses_seen = 0;

@@ -21,7 +21,7 @@ struct flat_block {
 	bool watched;      /* what calls_watch() says of its begin, so that no table is asked each time */
 	bool decoded;      /* the set is known, and what depends on it is filled in */
 	uint32_t *offsets; /* of each instruction, and of what stands behind the last */
-	char *kinds;       /* of each instruction: see ../worldwise/kinds.h */
+	char *kinds;       /* of each instruction: see ../aarch64/kinds.h */
 	/* How far below where it is at the block's begin the stack pointer gets, and where it is at the end. */
 	int32_t deepest;
 	int32_t stack;

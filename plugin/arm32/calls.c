@@ -135,7 +135,7 @@ static bool are_several(void)
 	return false;
 }
 
-/* What comes is of the innermost pass, or of the innermost calls of several threads: ../worldwise/passes.h. */
+/* What comes is of the innermost pass, or of the innermost calls of several threads: ../aarch64/passes.h. */
 static void own_begins(void)
 {
 	shared = 0;
@@ -324,7 +324,7 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 	uint64_t thread = thread_of(exception);
 	size_t last;
 
-	/* Calls that were left, as longjmp does: see leave_calls of ../worldwise/regions.c. */
+	/* Calls that were left, as longjmp does: see leave_calls of ../aarch64/regions.c. */
 	while ((last = innermost(thread)) > 1 && calls[last - 1].exception == exception &&
 	       flat_processor_stack() >= calls[last - 1].sp && calls[last - 1].id != here)
 		close_call(last, "left");

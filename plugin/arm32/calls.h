@@ -14,7 +14,7 @@
 
 /* The calls of the function there are passes. False if there are too many functions. */
 bool calls_add(uint64_t address);
-/* A region begins at that address, or ends there: see ../worldwise/labels.h. False if there are too many. */
+/* A region begins at that address, or ends there: see ../aarch64/labels.h. False if there are too many. */
 bool calls_add_label(const char *value, bool ends);
 /* The machine ends when the function there is called, or after so many instructions; 0 for never. */
 void calls_end_at(uint64_t function, uint64_t instructions);

@@ -10,47 +10,12 @@
 #include "../aarch64/trace.h"
 #include "../model/model.h"
 
-size_t cycles_cores;
-size_t accesses_seen;
-
-static struct model *models[MAX_CORES];
-static struct access *accesses; /* of the block that runs, in the order of time; `instruction` is an address */
-static size_t accesses_room;
-
 /* What a record of one core is made of, for print_rows(). */
 static struct {
 	size_t core;
 	struct slot *const *slots;
 	size_t count;
 } printed;
-
-bool cycles_add_core(const char *path)
-{
-	if (cycles_cores == MAX_CORES) {
-		fprintf(stderr, "flat: more than %d cores\n", MAX_CORES);
-		return false;
-	}
-	models[cycles_cores] = model_read(path);
-	if (!models[cycles_cores])
-		return false;
-	cycles_cores++;
-	return true;
-}
-
-static void on_access(unsigned int processor, qemu_plugin_meminfo_t info, uint64_t address, void *data)
-{
-	(void)processor;
-	if (!scoreboard->active)
-		return;
-	if (accesses_seen == accesses_room) {
-		accesses_room = accesses_room ? 2 * accesses_room : 1024;
-		accesses = g_renew(struct access, accesses, accesses_room);
-	}
-	accesses[accesses_seen++] = (struct access){ .instruction = (uint32_t)(uintptr_t)data,
-						     .bytes = 1u << qemu_plugin_mem_size_shift(info),
-						     .address = address,
-						     .store = qemu_plugin_mem_is_store(info) };
-}
 
 void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 {
@@ -59,8 +24,7 @@ void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 	for (uint32_t i = 0; i < block->instructions; i++) {
 		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translation, i);
 
-		qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-						 (void *)(uintptr_t)qemu_plugin_insn_vaddr(instruction));
+		accesses_watch(instruction, qemu_plugin_insn_vaddr(instruction));
 	}
 }
 
@@ -117,7 +81,7 @@ void cycles_pass_by(struct flat_block *block, uint64_t next, bool whole)
 	run(block, executed, count, next, dropped);
 }
 
-/* json-c calls it for the array of rows: see print_rows() of ../worldwise/counts.c. */
+/* json-c calls it for the array of rows: see print_rows() of ../aarch64/cycles.c. */
 static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
 {
 	const char *between = "[";
@@ -130,9 +94,7 @@ static int print_rows(struct json_object *rows, struct printbuf *buffer, int lev
 		const struct spent *spent = &slot->spent[printed.core];
 
 		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
-		for (int cause = 0; cause < CAUSES; cause++)
-			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
-		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside, spent->outside_instructions);
+		cores_print_spent(buffer, spent, 0);
 		between = ",";
 	}
 	return sprintbuf(buffer, "]");
@@ -143,12 +105,10 @@ void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 	printed.slots = slots;
 	printed.count = count;
 	for (size_t core = 0; core < cycles_cores; core++) {
-		struct json_object *record = record_new("cycles");
+		struct json_object *record = cores_record("cycles", pass, core);
 		struct json_object *rows = json_object_new_array();
 
 		printed.core = core;
-		record_number(record, "pass", pass);
-		record_text(record, "core", model_name(models[core]));
 		json_object_set_serializer(rows, print_rows, NULL, NULL);
 		record_value(record, "rows", rows);
 		record_write(record);

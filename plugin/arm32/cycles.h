@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cycles of 32-bit code: what the models of cores say about the blocks that are followed. It is for this plugin what
- * ../worldwise/cycles.c is for the other one, of which it has the header; nothing is sampled.
+ * ../aarch64/cycles.c is for the other one, of which it has the header; nothing is sampled.
  */
 #ifndef WORLDWISE_ARM32_CYCLES_H
 #define WORLDWISE_ARM32_CYCLES_H

@@ -16,7 +16,7 @@ struct direction {
 	/* What it adds to the stack pointer; `moves_stack`: it changes it in another way, or only under a condition. */
 	int32_t stack;
 	bool moves_stack;
-	char kind; /* what it is counted as: see ../worldwise/kinds.h */
+	char kind; /* what it is counted as: see ../aarch64/kinds.h */
 	uint8_t bytes;
 };
 

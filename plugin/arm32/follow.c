@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks are followed as by ../worldwise/follow.c: a store behind the last instruction's mark tells whole blocks from
+ * Blocks are followed as by ../aarch64/follow.c: a store behind the last instruction's mark tells whole blocks from
  * those that were left before. What differs is how a 32-bit core calls, returns and takes exceptions.
  *
  * On an M core an exception is told by its number in the processor's state, which is looked at where a block's code does

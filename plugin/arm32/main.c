@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * QEMU plugin: who executed each instruction between two readings of the counter, on microcontrollers and for programs of
- * Linux on Armv7-A. It writes the trace of ../worldwise, whose tree, counts and stack it uses.
+ * Linux on Armv7-A. It writes the trace of ../aarch64, whose tree, counts and stack it uses.
  *
  *   mode=count|stack   count instructions alone, or attribute them to stacks
  *   out=FILE           where records go
- *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
+ *   functions=FILE     where functions begin and end (mode stack): see ../aarch64/functions.h
  *   call=ADDRESS       the calls of the function there are passes; can be given again (mode stack)
  *   label=N:ADDRESS, unlabel=N:ADDRESS   besides, passes of that number begin and end there
- *   heap=KIND:ADDRESS   besides, an allocator's function: see ../worldwise/heap.h
+ *   heap=KIND:ADDRESS   besides, an allocator's function: see ../aarch64/heap.h
  *   until=ADDRESS      a microcontroller: the machine ends when the function there is called
  *   limit=N            or after N instructions
  *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs

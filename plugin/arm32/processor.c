@@ -164,7 +164,7 @@ uint64_t processor_space_number(void)
 	return 0;
 }
 
-/* For ../worldwise/heap.h. */
+/* For ../aarch64/heap.h. */
 uint64_t processor_pointer(uint64_t address)
 {
 	return read_word((uint32_t)address);
@@ -191,7 +191,7 @@ uint32_t flat_processor_thread(void)
 	return (uint32_t)read_wide(registers.thread);
 }
 
-/* For the call tree of ../worldwise too. 0 where one program alone is followed. */
+/* For the call tree of ../aarch64 too. 0 where one program alone is followed. */
 uint64_t processor_user_space(void)
 {
 	return read_wide(registers.space) & TABLE;

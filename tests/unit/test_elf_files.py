@@ -81,6 +81,10 @@ FILES: dict[str, Callable[[], bytes]] = {
     ),
     "more code than the file": lambda: elf32([Section(".text", 1, b"code" * 4, 6, 0x100, size=2**20)]),
     "a thousand segments of all": lambda: elf32(segments=1000),
+    "attributes of no bytes": lambda: elf32([section(".ARM.attributes", 0x70000003, b"A" + bytes(4) + b"aeabi\0")]),
+    "attributes without an end": lambda: elf32(
+        [section(".ARM.attributes", 0x70000003, b"A" + b"\xff\xff\xff\x7faeabi\0\x01" + bytes(4) + b"\x06\x0d")]
+    ),
 }
 
 HARMLESS = (
@@ -88,6 +92,7 @@ HARMLESS = (
     "a note without an end",
     "a note of 2^32 - 1 bytes",
     "debug information of nothing",
+    "attributes without an end",
 )
 
 # All that the tool asks: of one process for each file.
@@ -100,6 +105,8 @@ QUESTIONS: list[tuple[str | int, ...]] = [
         ("places", "STT_FUNC"),
         ("ztest_benchmarks",),
         ("address_name", 0x102),
+        ("arm_architecture",),
+        ("returns_of", 0x100),
     ),
     ("variable", "random.c", "state"),
 ]
@@ -141,6 +148,8 @@ CALLS: tuple[Callable[[Path, Path], object], ...] = (
     lambda path, _: static_variable(path, "random.c", "state"),
     lambda path, _: code_at(path, 0x100, 0x104),
     lambda path, _: functions(path),
+    lambda path, _: ask(path, ("arm_architecture",), what="a file"),
+    lambda path, _: ask(path, ("returns_of", 0x100), what="a file"),
     lambda path, cache: SymbolTable.from_elf(path, "it", cache, None, lambda _, __: "").inline_chain(0x102),
     lambda path, cache: CallFrames("it", path.read_bytes(), cache).rule(0x100),
 )

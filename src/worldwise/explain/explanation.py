@@ -76,10 +76,6 @@ class Explanation:
         """The same with the deepest stack."""
         return replace(self, peak=peak)
 
-    def with_masked(self, masked: Masked | None) -> "Explanation":
-        """The same with other stretches: those that have times."""
-        return replace(self, masked=masked)
-
     @property
     def title(self) -> str:
         """Case, measure, place and sample, in one line."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from worldwise.explain.masked_interrupts import Masked, Stretch, StretchTime
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.masked_interrupts import Stretch, StretchTime
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.bounds import State, estimate
 from worldwise.predict.domains import Domain, by_of, code_of, waits_of
@@ -15,23 +16,21 @@ from worldwise.records.models import Sample
 
 def timed(
     attribution: Attribution, sample: Sample, cores: Iterable[str], clock: Fraction, errors: ErrorLines
-) -> Masked | None:
-    """The stretches of a sample with what cores take for each; None if nobody has looked for stretches.
+) -> Explanation:
+    """What `explain` says of a sample, with what cores take for each of its stretches, if somebody looked for these.
 
     The cycles of a stretch are those that its own instructions took within the whole call: caches, predictors and
     pipeline are as what ran before it left them.
     """
-    masked = attribution.explainer.explain(sample).masked
-    if masked is None:
-        return None
+    explanation = attribution.explainer.explain(sample)
+    if explanation.masked is None:
+        return explanation
     cores = list(cores)
-    return replace(
-        masked,
-        stretches=[
-            replace(one, times=tuple(_times(attribution, sample, one, cores, clock, errors)))
-            for one in masked.stretches
-        ],
-    )
+    stretches = [
+        replace(one, times=tuple(_times(attribution, sample, one, cores, clock, errors)))
+        for one in explanation.masked.stretches
+    ]
+    return replace(explanation, masked=replace(explanation.masked, stretches=stretches))
 
 
 def _times(

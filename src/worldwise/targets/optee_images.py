@@ -12,6 +12,7 @@ from worldwise.lab.image import ImageStore, Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.libraries.stacks import clang, spmc, stack
 from worldwise.libraries.stacks.config import require_known, require_words
+from worldwise.libraries.user_code.kinds import TA_ARM32
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked, with_more_modules
@@ -262,14 +263,13 @@ def dev_kit_of_32_bits(implementation: str, optimisation: str) -> Recipe:
             "linked with.",
             "--ta-target ta_arm64, or compiler = 'gcc'",
         )
-    settings = _own_settings(implementation, optimisation)
-    settings.pop("TA_MBEDTLS", None)
     return Recipe(
         name=f"optee-devkit32-{implementation}-{optimisation}",
-        script="optee-devkit32.sh",
+        script=_OPTEE,
         outputs=("devkit.tar",),
         needs={"source": optee_source()},
-        settings=settings,
+        settings=_own_settings(implementation, optimisation) | {"TA_MBEDTLS": "whole", "TA_TARGET": TA_ARM32},
+        helpers=_OPTEE_HELPERS,
     )
 
 

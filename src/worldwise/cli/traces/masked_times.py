@@ -2,6 +2,7 @@
 """Explanations whose stretches with interrupts masked have predicted times."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from worldwise.base.errors import WorldwiseError
@@ -12,7 +13,6 @@ from worldwise.predict import cores as known
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.errors import load_errors
 from worldwise.predict.masked_stretches import timed
-from worldwise.records.models import Sample
 from worldwise.report.predictions import Line
 from worldwise.run.folder.rundir import Run
 
@@ -41,18 +41,15 @@ def with_times(
     """
     attribution = session.modelled(case, run, cores, whole=True).attribution
     assert attribution
-    made = []
+    errors, made = load_errors(), []
     for one in found:
-        series = attribution.explainer.records.samples[one.measure, one.place]
-        sample = next(each for each in series if (each.phase, each.index) == (one.phase, one.index))
-        made.append(one.with_masked(timed(attribution, sample, cores, clock, load_errors())))
+        sample = attribution.explainer.sample(one.measure, one.place, one.index)
+        made.append(replace(one, masked=timed(attribution, sample, cores, clock, errors).masked))
     return made
 
 
 def explained(attribution: Attribution, line: Line) -> Explanation:
     """What `explain` says of a line's call, whose stretches have times."""
-    of = line.estimate
-    series = attribution.explainer.records.samples[of.sample.measure, of.sample.place]
-    sample: Sample = next(one for one in series if one.index == of.sample.index)
-    masked = timed(attribution, sample, [of.core], line.hertz, load_errors())
-    return attribution.explainer.explain(sample).with_masked(masked)
+    of = line.estimate.sample
+    sample = attribution.explainer.sample(of.measure, of.place, of.index)
+    return timed(attribution, sample, [line.estimate.core], line.hertz, load_errors())

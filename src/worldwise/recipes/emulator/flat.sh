@@ -5,7 +5,7 @@ mkdir include
 tar -xf /in/qemu/*.orig.tar.xz -C include --strip-components=3 --wildcards '*/include/qemu/qemu-plugin.h'
 libraries='glib-2.0 json-c'
 shared=''
-for name in counts decode events functions heap kinds labels stack trace tree; do
+for name in cores counts decode events functions heap kinds labels stack trace tree; do
 	shared="$shared /in/plugin/aarch64/$name.c"
 done
 # shellcheck disable=SC2046,SC2086 # lists of flags and of files

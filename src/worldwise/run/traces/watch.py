@@ -40,7 +40,7 @@ from worldwise.run.traces.trace_cache import TRACE_MANIFEST, keep_trace, kept_tr
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PLAIN
 
-# Models that the plugin runs at a time: MAX_CORES of plugin/aarch64/cycles.h.
+# Models that the plugin runs at a time: MAX_CORES of plugin/aarch64/cores.h.
 MOST_CORES = 8
 # SysTick's counter: the stretches of a board's program are between two readings of it.
 _BOARD = {"counter": "0xe000e018", "set": "t32"}
