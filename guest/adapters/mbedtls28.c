@@ -75,26 +75,7 @@ values = { on = [], off = ["OPS_MBEDTLS_ASM_OFF"] }
  * MBEDTLS_ECP_WINDOW_SIZE is a limit. For secp256r1 the library wants 4, and 5 for the base point, one more of each for
  * secp384r1: 6 is what never limits it.
  */
-#include <string.h>
-
-#include <mbedtls/aes.h>
-#include <mbedtls/ecdh.h>
-#include <mbedtls/ecdsa.h>
-#include <mbedtls/ecp.h>
-#include <mbedtls/sha256.h>
-#include <mbedtls/sha512.h>
-
-#include "ops.h"
-
-#if OPS_CURVE == OPS_CURVE_SECP256R1
-#define GROUP MBEDTLS_ECP_DP_SECP256R1
-#elif OPS_CURVE == OPS_CURVE_SECP384R1
-#define GROUP MBEDTLS_ECP_DP_SECP384R1
-#elif OPS_CURVE == OPS_CURVE_SECP256K1
-#define GROUP MBEDTLS_ECP_DP_SECP256K1
-#elif OPS_CURVE == OPS_CURVE_X25519
-#define GROUP MBEDTLS_ECP_DP_CURVE25519
-#endif /* OPS_CURVE */
+#include "mbedtls_common.h"
 
 const char ops_name[] = "mbedtls28";
 
@@ -291,9 +272,6 @@ int ops_verify(const uint8_t public_key[OPS_PUBLIC_BYTES], const uint8_t *messag
 
 #if OPS_CURVE == OPS_CURVE_NONE
 
-#define BITS_PER_BYTE 8
-#define BLOCK_BYTES 16
-
 int ops_open(void)
 {
 	return 0;
@@ -309,21 +287,6 @@ int ops_sha512(const uint8_t *message, size_t length, uint8_t digest[64])
 	return mbedtls_sha512_ret(message, length, digest, 0);
 }
 
-int ops_aes_ctr(const uint8_t *key, size_t key_bytes, const uint8_t counter[16], const uint8_t *input, size_t length,
-		uint8_t *output)
-{
-	uint8_t next[BLOCK_BYTES], stream[BLOCK_BYTES];
-	mbedtls_aes_context context;
-	size_t offset = 0;
-	int result;
-
-	memcpy(next, counter, sizeof(next));
-	mbedtls_aes_init(&context);
-	result = mbedtls_aes_setkey_enc(&context, key, (unsigned int)key_bytes * BITS_PER_BYTE);
-	if (!result)
-		result = mbedtls_aes_crypt_ctr(&context, length, &offset, next, stream, input, output);
-	mbedtls_aes_free(&context);
-	return result;
-}
+#include "mbedtls_aes.h"
 
 #endif /* OPS_CURVE_NONE */

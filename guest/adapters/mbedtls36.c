@@ -79,30 +79,7 @@ values = { on = [], off = ["OPS_MBEDTLS_ASM_OFF"] }
  * and that of constant_time.c. MBEDTLS_ECP_WINDOW_SIZE limits what is multiplied by other points than the base point, whose
  * table is a constant; without MBEDTLS_ECP_FIXED_POINT_OPTIM there is no such table, and every call computes one.
  */
-#include <string.h>
-
-#include <mbedtls/aes.h>
-#include <mbedtls/ecdh.h>
-#include <mbedtls/ecdsa.h>
-#include <mbedtls/ecp.h>
-#include <mbedtls/sha256.h>
-#include <mbedtls/sha512.h>
-
-#include "ops.h"
-
-#if OPS_CURVE == OPS_CURVE_SECP192R1
-#define GROUP MBEDTLS_ECP_DP_SECP192R1
-#elif OPS_CURVE == OPS_CURVE_SECP224R1
-#define GROUP MBEDTLS_ECP_DP_SECP224R1
-#elif OPS_CURVE == OPS_CURVE_SECP256R1
-#define GROUP MBEDTLS_ECP_DP_SECP256R1
-#elif OPS_CURVE == OPS_CURVE_SECP384R1
-#define GROUP MBEDTLS_ECP_DP_SECP384R1
-#elif OPS_CURVE == OPS_CURVE_SECP256K1
-#define GROUP MBEDTLS_ECP_DP_SECP256K1
-#elif OPS_CURVE == OPS_CURVE_X25519
-#define GROUP MBEDTLS_ECP_DP_CURVE25519
-#endif /* OPS_CURVE */
+#include "mbedtls_common.h"
 
 const char ops_name[] = "mbedtls36";
 
@@ -272,9 +249,6 @@ int ops_verify(const uint8_t public_key[OPS_PUBLIC_BYTES], const uint8_t *messag
 
 #if OPS_CURVE == OPS_CURVE_NONE
 
-#define BITS_PER_BYTE 8
-#define BLOCK_BYTES 16
-
 int ops_sha256(const uint8_t *message, size_t length, uint8_t digest[32])
 {
 	return mbedtls_sha256(message, length, digest, 0);
@@ -285,21 +259,6 @@ int ops_sha512(const uint8_t *message, size_t length, uint8_t digest[64])
 	return mbedtls_sha512(message, length, digest, 0);
 }
 
-int ops_aes_ctr(const uint8_t *key, size_t key_bytes, const uint8_t counter[16], const uint8_t *input, size_t length,
-		uint8_t *output)
-{
-	uint8_t next[BLOCK_BYTES], stream[BLOCK_BYTES];
-	mbedtls_aes_context context;
-	size_t offset = 0;
-	int result;
-
-	memcpy(next, counter, sizeof(next));
-	mbedtls_aes_init(&context);
-	result = mbedtls_aes_setkey_enc(&context, key, (unsigned int)key_bytes * BITS_PER_BYTE);
-	if (!result)
-		result = mbedtls_aes_crypt_ctr(&context, length, &offset, next, stream, input, output);
-	mbedtls_aes_free(&context);
-	return result;
-}
+#include "mbedtls_aes.h"
 
 #endif /* OPS_CURVE_NONE */
