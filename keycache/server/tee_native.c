@@ -2,20 +2,15 @@
 /*
  * For tests: the TA's own sources in this process, over the shim of tests/ta. It protects nothing.
  *
- * KEYCACHE_NATIVE_DIR is where the shim keeps its secure storage, KEYCACHE_NATIVE_LIMIT how many bytes it holds. A file
- * `die` in the first one's parent, named DIR.die, makes the TA panic once; DIR.forget makes it lose its configuration once,
- * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever, DIR.slow for half a second. While DIR.nodelete is there no
- * key can be deleted.
+ * KEYCACHE_NATIVE_DIR is where the shim keeps its secure storage, KEYCACHE_NATIVE_LIMIT how many bytes it holds; asked.h says
+ * what files beside it do.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "asked.h"
 #include "shim.h"
 #include "tee.h"
-
-/* Half a second, and a bit. */
-#define SLOW_US 510000
 
 static bool started;
 static bool dead;
@@ -45,27 +40,6 @@ static void stop(void)
 	else if (started)
 		shim_stop();
 	started = false;
-}
-
-static bool path_of(const char *what, char path[4096])
-{
-	const char *directory = getenv("KEYCACHE_NATIVE_DIR");
-
-	return directory && snprintf(path, 4096, "%s.%s", directory, what) < 4096;
-}
-
-static bool asked_to(const char *what)
-{
-	char path[4096];
-
-	return path_of(what, path) && !unlink(path);
-}
-
-static bool is_there(const char *what)
-{
-	char path[4096];
-
-	return path_of(what, path) && !access(path, F_OK);
 }
 
 static uint32_t type_of(const struct tee_parameter *parameter)

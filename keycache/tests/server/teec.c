@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tee_client_api.h>
-#include <unistd.h>
 
+#include "asked.h"
 #include "keycache_ta.h"
 #include "shim.h"
-
-/* Half a second, and a bit. */
-#define SLOW_US 510000
 
 static bool running;
 static bool dead;
@@ -18,22 +15,6 @@ static bool dead;
 static const char *folder(void)
 {
 	return getenv("KEYCACHE_NATIVE_DIR");
-}
-
-static bool asked_to(const char *what)
-{
-	char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s.%s", folder(), what);
-	return !unlink(path);
-}
-
-static bool is_there(const char *what)
-{
-	char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s.%s", folder(), what);
-	return !access(path, F_OK);
 }
 
 TEEC_Result TEEC_InitializeContext(const char *name, TEEC_Context *context)
