@@ -108,18 +108,7 @@ static void find_crash(char *const argv[])
 	pid_t thread;
 	pid_t child = fork();
 
-	if (child < 0)
-		give_up("fork");
-	if (child == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-			_exit(126);
-		(void)raise(SIGSTOP);
-		become(argv);
-	}
-	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE))
-		give_up("ptrace");
-	(void)ptrace(PTRACE_CONT, child, NULL, NULL);
+	trace_child(child, argv, &status, PTRACE_O_TRACECLONE);
 	while ((thread = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
 		if (thread > 0 && WIFSTOPPED(status))
 			go_on(thread, status, &sent);

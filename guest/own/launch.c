@@ -276,6 +276,23 @@ static void tell_vdso(void)
 		give_up("vdso");
 }
 
+/* A child under ptrace, which goes on as the program. Inline: what counts has no call more for it. */
+static inline __attribute__((always_inline)) void trace_child(pid_t child, char *const argv[], int *status, int options)
+{
+	if (child < 0)
+		give_up("fork");
+	if (child == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(126);
+		(void)raise(SIGSTOP);
+		become(argv);
+	}
+	if (waitpid(child, status, 0) != child || !WIFSTOPPED(*status) ||
+	    ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | options))
+		give_up("ptrace");
+	(void)ptrace(PTRACE_CONT, child, NULL, NULL);
+}
+
 /* One life under ptrace, which moves no address: tells what is mapped as the program ends. Returns how it ended. */
 static int find(char *const argv[])
 {
@@ -286,18 +303,7 @@ static int find(char *const argv[])
 	pid_t process;
 	pid_t child = fork();
 
-	if (child < 0)
-		give_up("fork");
-	if (child == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-			_exit(126);
-		(void)raise(SIGSTOP);
-		become(argv);
-	}
-	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC))
-		give_up("ptrace");
-	(void)ptrace(PTRACE_CONT, child, NULL, NULL);
+	trace_child(child, argv, &status, PTRACE_O_TRACEEXIT);
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)child);
 	while ((process = waitpid(child, &status, 0)) > 0 || errno == EINTR) {
 		if (process < 0)

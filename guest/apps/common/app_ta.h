@@ -41,6 +41,17 @@ static inline void ta_give_span(TEE_Param params[TEE_NUM_PARAMS], uint64_t begin
 	params[3].value.b = (uint32_t)(end >> 32);
 }
 
+/* Room for an output of `size` bytes: if there is too little, the answer says how much it takes. */
+static inline TEE_Result ta_check_output(TEE_Param *param, size_t size)
+{
+	bool enough = param->memref.size >= size;
+
+	param->memref.size = size;
+	if (!enough)
+		return TEE_ERROR_SHORT_BUFFER;
+	return param->memref.buffer ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+}
+
 /* The command that every app has: types VALUE_OUT, VALUE_OUT, NONE, NONE. */
 static inline TEE_Result ta_calibrate(void *session, TEE_Param params[TEE_NUM_PARAMS])
 {

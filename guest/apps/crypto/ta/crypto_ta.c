@@ -53,17 +53,6 @@ void TA_CloseSessionEntryPoint(void *context)
 
 /* --- parameters --- */
 
-/* Room for an output of `size` bytes: if there is too little, the answer says how much it takes. */
-static TEE_Result check_output(TEE_Param *param, size_t size)
-{
-	bool enough = param->memref.size >= size;
-
-	param->memref.size = size;
-	if (!enough)
-		return TEE_ERROR_SHORT_BUFFER;
-	return param->memref.buffer ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
 static TEE_Result check_input(const TEE_Param *param, size_t least, size_t most)
 {
 	if (!param->memref.buffer || param->memref.size < least || param->memref.size > most)
@@ -122,7 +111,7 @@ static TEE_Result check(void *session, TEE_Param params[TEE_NUM_PARAMS])
 			operation = names[i].operation;
 	if (!operation)
 		return TEE_ERROR_NOT_SUPPORTED;
-	res = check_output(&params[1], CRYPTO_CHECK_BYTES);
+	res = ta_check_output(&params[1], CRYPTO_CHECK_BYTES);
 	if (res)
 		return res;
 	said.used = 0;
@@ -139,10 +128,10 @@ static TEE_Result keygen(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	uint8_t private_key[OPS_PRIVATE_BYTES];
 	uint8_t public_key[OPS_PUBLIC_BYTES];
 	struct session *s = session;
-	TEE_Result res = check_output(&params[0], sizeof(public_key));
+	TEE_Result res = ta_check_output(&params[0], sizeof(public_key));
 
 	if (!res)
-		res = check_output(&params[1], sizeof(private_key));
+		res = ta_check_output(&params[1], sizeof(private_key));
 	if (res)
 		return res;
 	s->has_key = false;
@@ -166,7 +155,7 @@ static TEE_Result sign(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	uint64_t end;
 
 	if (!res)
-		res = check_output(&params[1], sizeof(signature));
+		res = ta_check_output(&params[1], sizeof(signature));
 	if (res)
 		return res;
 	if (!s->has_key)
@@ -219,7 +208,7 @@ static TEE_Result ecdh(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	uint64_t end;
 
 	if (!res)
-		res = check_output(&params[1], sizeof(secret));
+		res = ta_check_output(&params[1], sizeof(secret));
 	if (res)
 		return res;
 	if (!s->has_key)
@@ -245,7 +234,7 @@ static TEE_Result digest(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	uint64_t end;
 
 	if (!res)
-		res = check_output(&params[1], sizeof(output));
+		res = ta_check_output(&params[1], sizeof(output));
 	if (res)
 		return res;
 

@@ -54,17 +54,6 @@ void TA_CloseSessionEntryPoint(void *context)
 
 /* --- parameters --- */
 
-/* Room for an output of `size` bytes: if there is too little, the answer says how much it takes. */
-static TEE_Result check_output(TEE_Param *param, size_t size)
-{
-	bool enough = param->memref.size >= size;
-
-	param->memref.size = size;
-	if (!enough)
-		return TEE_ERROR_SHORT_BUFFER;
-	return param->memref.buffer ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
 static TEE_Result check_input(const TEE_Param *param, size_t least, size_t most)
 {
 	if (param->memref.size < least || param->memref.size > most || (least && !param->memref.buffer))
@@ -107,7 +96,7 @@ static TEE_Result give(void *session, TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result keygen(void *session, TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct session *s = session;
-	TEE_Result res = check_output(&params[0], PQC_PUBLIC_BYTES);
+	TEE_Result res = ta_check_output(&params[0], PQC_PUBLIC_BYTES);
 	uint64_t begin;
 	uint64_t end;
 	int result;
@@ -130,7 +119,7 @@ static TEE_Result keygen(void *session, TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result private_key(void *session, TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct session *s = session;
-	TEE_Result res = check_output(&params[0], PQC_PRIVATE_BYTES);
+	TEE_Result res = ta_check_output(&params[0], PQC_PRIVATE_BYTES);
 
 	if (res)
 		return res;
@@ -150,7 +139,7 @@ static TEE_Result encaps(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	int result;
 
 	if (!res)
-		res = check_output(&params[1], PQC_OUTPUT_BYTES + PQC_SECRET_BYTES);
+		res = ta_check_output(&params[1], PQC_OUTPUT_BYTES + PQC_SECRET_BYTES);
 	if (res)
 		return res;
 	TEE_MemMove(io.public_key, params[0].memref.buffer, PQC_PUBLIC_BYTES);
@@ -176,7 +165,7 @@ static TEE_Result decaps(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	int result;
 
 	if (!res)
-		res = check_output(&params[1], PQC_SECRET_BYTES);
+		res = ta_check_output(&params[1], PQC_SECRET_BYTES);
 	if (res)
 		return res;
 	if (!s->has_private)
@@ -208,7 +197,7 @@ static TEE_Result sign(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	int result;
 
 	if (!res)
-		res = check_output(&params[1], PQC_OUTPUT_BYTES);
+		res = ta_check_output(&params[1], PQC_OUTPUT_BYTES);
 	if (res)
 		return res;
 	if (!s->has_private)
@@ -266,7 +255,7 @@ static TEE_Result digest(void *session, TEE_Param params[TEE_NUM_PARAMS])
 
 	(void)session;
 	if (!res)
-		res = check_output(&params[1], size);
+		res = ta_check_output(&params[1], size);
 	if (!res)
 		res = TEE_AllocateOperation(&operation, TEE_ALG_SHA256, TEE_MODE_DIGEST, 0);
 	if (!res)

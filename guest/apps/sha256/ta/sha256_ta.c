@@ -9,6 +9,7 @@
 #include <tee_internal_api_extensions.h>
 
 #include "app_ta.h"
+#include "opening_ta.h"
 #include "sha256.h"
 
 #define DIGEST_BYTES 32
@@ -153,22 +154,6 @@ static TEE_Result empty(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	(void)session;
 	(void)params;
 	return TEE_SUCCESS;
-}
-
-TEE_Result TA_CreateEntryPoint(void)
-{
-	return TEE_SUCCESS;
-}
-
-void TA_DestroyEntryPoint(void)
-{
-}
-
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
-{
-	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
 }
 
 void TA_CloseSessionEntryPoint(void *context)
