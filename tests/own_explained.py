@@ -13,7 +13,7 @@ from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.prepare import Ready
-from worldwise.run.code.region_counts import Counter, space_of, write_records
+from worldwise.run.code.region_counts import Counter, calls_of, space_of, write_records
 from worldwise.targets.own_code import firmware_machine, machine_of
 
 
@@ -38,3 +38,38 @@ def explained_firmware(
     space = space_of(ready.code, Counter(emulator, images), machine)
     records = check_records(read_records(folder / RECORDS), case)
     return FirmwareExplainer(case, records, ready.counted.trace, space, load_rules(), OWN_PROCESS)
+
+
+def counts(ready: Ready, region: str) -> list[int]:
+    """The instructions of the calls of a region."""
+    manifest = ready.code.manifest
+    calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions[region])
+    return [one.instructions for one in calls]
+
+
+def check_regions(made: Ready, lives: int) -> None:
+    """Asserts what own_codes.PROGRAM does in each of its lives: which of its functions are called, and how often."""
+    assert {name: len(counts(made, name)) for name in made.code.manifest.regions} == {
+        "climb": lives,
+        "jump": lives,
+        "last": lives,
+        "work": 3 * lives,
+    }
+    assert made.unentered == ["never"]
+    assert set(counts(made, "work")) == {counts(made, "work")[0]}
+    notes = " ".join(made.code.manifest.notes)
+    assert f"jump: {lives} calls did not return" in notes
+    assert "climb calls itself" in notes
+    assert "last never returned" in notes
+
+
+def check_sums(made: Ready) -> None:
+    """Asserts that each life is what the counter says of it, and that the regions stand inside."""
+    trace, lives = made.counted.trace, made.counted.lives
+    outer = [one for one in trace.passes if not one.parent]
+    assert [(one.begin, one.end, one.instructions) for one in outer] == [
+        (life.begin, life.end, life.end - life.begin) for life in lives
+    ]
+    assert all(
+        any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent
+    )

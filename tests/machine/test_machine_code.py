@@ -14,7 +14,7 @@ import pytest
 
 import own_codes
 from machines import note
-from own_explained import explained, explained_firmware
+from own_explained import check_regions, check_sums, counts, explained, explained_firmware
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.plugin_runs import Session
@@ -70,39 +70,14 @@ def made(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory)
     own_code.remove(ready.code.name)
 
 
-def counts(ready: Ready, region: str) -> list[int]:
-    """The instructions of the calls of a region."""
-    manifest = ready.code.manifest
-    calls, _ = calls_of(ready.counted.trace, manifest.addresses, manifest.regions[region])
-    return [one.instructions for one in calls]
-
-
 def test_each_call_of_a_function_is_a_region(made: Ready) -> None:
     """Those of a static function too; a recursion is one; what a longjmp leaves is none; exit() ends the last one."""
-    assert {name: len(counts(made, name)) for name in made.code.manifest.regions} == {
-        "climb": LIVES,
-        "jump": LIVES,
-        "last": LIVES,
-        "work": 3 * LIVES,
-    }
-    assert made.unentered == ["never"]
-    assert set(counts(made, "work")) == {counts(made, "work")[0]}
-    notes = " ".join(made.code.manifest.notes)
-    assert f"jump: {LIVES} calls did not return" in notes
-    assert "climb calls itself" in notes
-    assert "last never returned" in notes
+    check_regions(made, LIVES)
 
 
 def test_the_sums_are_the_counter(made: Ready) -> None:
     """Around each start the program that starts it reads the counter; the regions stand inside."""
-    trace, lives = made.counted.trace, made.counted.lives
-    outer = [one for one in trace.passes if not one.parent]
-    assert [(one.begin, one.end, one.instructions) for one in outer] == [
-        (life.begin, life.end, life.end - life.begin) for life in lives
-    ]
-    assert all(
-        any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent
-    )
+    check_sums(made)
 
 
 def test_single_steps_of_a_debugger_are_the_witness(

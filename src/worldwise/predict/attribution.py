@@ -136,17 +136,8 @@ class Attribution:
         for layer, some in vectors.items():
             columns = _columns(some)
             layers[layer][-1] += sum(columns[: len(CAUSES)]) - columns[len(CAUSES)]
-        found = {layer: _spent(numbers) for layer, numbers in sorted(layers.items())}
-        return PredictedSample(
-            measure=sample.measure,
-            place=sample.place,
-            phase=sample.phase,
-            index=sample.index,
-            instructions=sum(spent.instructions for spent in found.values()),
-            layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
-            events=self._events(regions),
-            sampled=[stratum for region in regions for stratum in self._strata(core, region)],
-        )
+        strata = [stratum for region in regions for stratum in self._strata(core, region)]
+        return self._predicted(sample, layers, self._events(regions), strata)
 
     def stretch(self, sample: Sample, core: str, origin: tuple[int, int]) -> PredictedSample | None:
         """A stretch of a sample by layer, as `record` has all of it; None if the core did not run through all of it.
@@ -163,6 +154,12 @@ class Attribution:
             self._count(numbers, row.block, row.times)
             for layer, part in self._parts(region, row.frame, row.block, numbers):
                 _add(layers[layer], part)
+        return self._predicted(sample, layers, self._events_of(rows), [])
+
+    def _predicted(
+        self, sample: Sample, layers: Mapping[str, _Numbers], events: Events, sampled: list[Stratum]
+    ) -> PredictedSample:
+        """What is kept of a sample, or of a stretch of it."""
         found = {layer: _spent(numbers) for layer, numbers in sorted(layers.items())}
         return PredictedSample(
             measure=sample.measure,
@@ -171,7 +168,8 @@ class Attribution:
             index=sample.index,
             instructions=sum(spent.instructions for spent in found.values()),
             layers=[LayerCycles(layer=self._named(layer), **vars(spent)) for layer, spent in found.items()],
-            events=self._events_of(rows),
+            events=events,
+            sampled=sampled,
         )
 
     def _taken(self, core: str, of: Pass) -> Iterator[CyclesRow]:
