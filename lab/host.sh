@@ -154,6 +154,8 @@ find_missing_of_tests() {
 	have llvm-mc-19 || lacks llvm-19 "says again what the models' tables of instructions say"
 	have ssh || lacks openssh-client 'measures a host as --via ssh:// does'
 	have npm || lacks npm 'fetches the viewer of profiles that flame graphs are opened in'
+	have gpg || lacks gpg "signs the lists of the tests' own mirror"
+	have gpg-agent || lacks gpg-agent 'keeps the key for that'
 }
 
 # Sets `as_root` if that needs no password.

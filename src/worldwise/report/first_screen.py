@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a command prints first: sections cut to one screen, and the option that prints the rest."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worldwise.base.output import safe_text
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.terminal import printed_lines
 from worldwise.report.tables import SCREEN_COLUMNS
 
 # The height of a screen.
@@ -90,8 +88,4 @@ def _cut(section: Section, rows: int) -> Section:
 
 def lines_of(printed: Sequence[Section]) -> int:
     """How many lines the sections take on a screen, without blank ones between them."""
-    file = io.StringIO()
-    console = safe_text.console(file=file, width=SCREEN_COLUMNS)
-    for section in printed:
-        print_section(section, console)
-    return file.getvalue().count("\n")
+    return sum(map(printed_lines, printed))

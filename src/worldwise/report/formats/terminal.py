@@ -45,8 +45,25 @@ def print_section(section: Section, console: Console) -> None:
 def print_prose(console: Console, text: str, style: str = "") -> None:
     """Prints text in lines of a readable width."""
     width = min(console.width, PROSE_WIDTH) if console.is_terminal else PROSE_WIDTH
-    wrapped = textwrap.fill(visible(text), max(width, 20), break_long_words=False, break_on_hyphens=False)
-    _print_wide(console, Text(wrapped, style=style, no_wrap=True))
+    _print_wide(console, Text(_filled(text, width), style=style, no_wrap=True))
+
+
+def _filled(text: str, width: int) -> str:
+    return textwrap.fill(visible(text), max(width, 20), break_long_words=False, break_on_hyphens=False)
+
+
+def printed_lines(section: Section) -> int:
+    """How many lines `print_section` prints where no line is too long: to print it takes a hundred times as long."""
+    lines = sum(_lines(_filled(text, PROSE_WIDTH)) for text in (section.title, *section.notes))
+    if table := section.table:
+        # Below the headers stands a rule.
+        lines += max(map(_lines, table.headers)) + 1
+        lines += sum(max(map(_lines, row), default=1) for row in table.rows)
+    return lines
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
 
 
 def _print_table(console: Console, table: Table) -> None:
@@ -121,7 +138,7 @@ def _natural_width(console: Console, renderable: RichTable | Text) -> int:
 
 def _print_wide(console: Console, renderable: RichTable | Text) -> None:
     width = console.width
-    console.width = max(width, _natural_width(console, renderable))
+    console.width = _ANY_WIDTH
     try:
         console.print(renderable)
     finally:
