@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from worldwise.base import files
-from worldwise.base.choices import choice_error
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -138,7 +138,11 @@ def check_glob(pattern: str, option: str = "--region") -> None:
 def check_machine(machine: str) -> None:
     """Raise WorldwiseError, which lists all, for what is no machine that firmware can start on."""
     if machine not in machines.M_MACHINES:
-        raise choice_error("--machine", machine, [f"{name} ({what})" for name, what in machines.M_MACHINES.items()])
+        listed = ", ".join(f"{name} ({what.partition(',')[0]})" for name, what in machines.M_MACHINES.items())
+        raise WorldwiseError(
+            f"--machine '{files.quoted(machine)}' is not known. Allowed: {listed}.",
+            did_you_mean(machine, machines.M_MACHINES) or "docs/use/your-code.md has the memory of each",
+        )
 
 
 def first_code(segments: Iterable[tuple[int, int, int, int, int]]) -> int:
