@@ -32,10 +32,11 @@ from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import _told, application, elf_of
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
-from worldwise.run.code.order import Wanted, archive, check_glob, check_package
+from worldwise.run.code.order import Wanted, archive, check_glob, check_machine, check_package
 from worldwise.run.code.prepare import case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
+from worldwise.targets import own_code as own_targets
 
 MANIFEST = {
     "format": 1,
@@ -577,7 +578,17 @@ def _told_of(said: str) -> str:
     [
         ("ld: main.o: Relocations in generic ELF (EM: 62)\nld: main.o: error adding symbols", "another processor"),
         ("a.c:1:2: error: 'TEE_ObjectInfo' has no member named 'keySize'", "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y"),
-        ("a.c:1:2: error: passing argument 1 [-Wincompatible-pointer-types]", "-Wno-error=NAME"),
+        (
+            "a.c:1:2: error: passing argument 1 [-Wincompatible-pointer-types]\na.c:3:4: error: f [-Wimplicit-int]",
+            "or -Wno-error=incompatible-pointer-types -Wno-error=implicit-int, in cflags-y",
+        ),
+        # A warning alone would let the library write eight bytes over four.
+        (
+            "a.c:1:2: error: passing argument 5 [-Wincompatible-pointer-types]\n/build/devkit/include/"
+            "tee_internal_api.h:380:51: note: "
+            "expected 'size_t *' {aka 'long unsigned int *'} but argument is of type 'uint32_t *' {aka",
+            "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
+        ),
         ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
         ("make: stop", "the end of what it said is above"),
     ],
@@ -585,3 +596,48 @@ def _told_of(said: str) -> str:
 def test_an_older_application_that_does_not_build_has_a_way_out(said: str, way: str) -> None:
     """If this fails, the owner of a TA of some years ago reads a linker's words, and no way on."""
     assert way in _told_of(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "cc1: warning: ./../lua: No such file or directory [-Wmissing-include-dirs]\nmain.c:1:2: error: a",
+        "main.c:5:10: fatal error: ../lua/lua.h: No such file or directory",
+        "make: *** No rule to make target '../../app/../lua/lua.c', needed by 'all'.  Stop.",
+    ],
+)
+def test_a_folder_beside_the_two_that_was_not_brought_is_named(said: str, tmp_path: Path) -> None:
+    """If this fails, an application whose sources lie in a third folder reads a compiler's words, and no way on."""
+    ta, host, lua = (tmp_path / name for name in ("ta", "host", "lua"))
+    for folder in (ta, host, lua):
+        folder.mkdir()
+    error = WorldwiseError("own-app does not build", "", f"{said}\nworldwise: the TA in ta does not build")
+    hint = f"lua lies beside {host}, and not beside its copy: --beside {lua} brings it"
+    assert _told(error, ta, host, None).hint == hint  # type: ignore[arg-type]
+    assert _told(error, ta, host, None, [lua]).hint != hint  # type: ignore[arg-type]
+    lua.rmdir()
+    assert _told(error, ta, host, None).hint != hint  # type: ignore[arg-type]
+
+
+def test_folders_beside_an_application_have_names_of_their_own(tmp_path: Path) -> None:
+    """If this fails, one folder is built in the place of another."""
+    ta, host, other = tmp_path / "ta", tmp_path / "host", tmp_path / "more/ta"
+    for folder in (ta, host, other):
+        folder.mkdir(parents=True)
+        (folder / "Makefile").touch()
+    images = ImageStore(open_lab())
+    with pytest.raises(WorldwiseError, match="both folders are named ta"):
+        application(ta, host, None, images, beside=[other])
+    with pytest.raises(WorldwiseError, match="there is no such folder"):
+        application(ta, host, None, images, beside=[tmp_path / "lua"])
+    recipe = own_targets.application("ta", ta, "host", host, None, beside={"lua": other})
+    assert recipe.trees["app/lua"] == other
+
+
+def test_a_wrong_machine_of_firmware_lists_all_and_names_the_nearest() -> None:
+    """If this fails, a typing error is answered by a wall of memory sizes, and without the name that was meant."""
+    with pytest.raises(WorldwiseError) as refused:
+        check_machine("mps2-an38")
+    assert all(f"{name} (Cortex-M" in refused.value.message for name in own_targets.M_MACHINES)
+    assert "MiB" not in refused.value.message
+    assert refused.value.hint == "did you mean 'mps2-an386'?"
