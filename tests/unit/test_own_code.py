@@ -32,7 +32,7 @@ from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import _told, application, elf_of
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
-from worldwise.run.code.order import Wanted, archive, check_glob, check_machine, check_package
+from worldwise.run.code.order import Wanted, _add, _below, archive, check_glob, check_machine, check_package
 from worldwise.run.code.prepare import case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
@@ -641,3 +641,25 @@ def test_a_wrong_machine_of_firmware_lists_all_and_names_the_nearest() -> None:
     assert all(f"{name} (Cortex-M" in refused.value.message for name in own_targets.M_MACHINES)
     assert "MiB" not in refused.value.message
     assert refused.value.hint == "did you mean 'mps2-an386'?"
+
+
+def test_a_folder_is_brought_with_what_is_in_it(tmp_path: Path) -> None:
+    """If this fails, a program that reads a folder of its own, such as an interpreter's scripts, cannot be measured."""
+    app = tmp_path / "app"
+    (app / "ta").mkdir(parents=True)
+    for name in ("main.lua", "ta/cubic.lua", ".hidden"):
+        (app / name).write_text(name)
+    assert dict(_below(app)) == {"app/main.lua": b"main.lua", "app/ta/cubic.lua": b"ta/cubic.lua"}
+    assert dict(_below(app / "main.lua")) == {"main.lua": b"main.lua"}
+    with pytest.raises(WorldwiseError, match="No such file"):
+        dict(_below(tmp_path / "none"))
+    (app / "out").symlink_to("/etc/hostname")
+    with pytest.raises(WorldwiseError, match="that is not in the folder"):
+        dict(_below(app))
+
+
+@pytest.mark.parametrize("name", ["app", "app/main.lua", "app/main.lua/x"])
+def test_a_file_and_a_folder_of_one_name_are_refused(name: str) -> None:
+    """If this fails, the guest unpacks one over the other."""
+    with pytest.raises(WorldwiseError, match="another file has the name 'app'"):
+        _add({"app/main.lua": b""}, name, b"", Path("app"))
