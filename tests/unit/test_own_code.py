@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -16,7 +17,7 @@ from worldwise.cli import cli
 from worldwise.cli.user_code.memory import _way, short, stack_words
 from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
+from worldwise.explain.own_code import PARTS, REQUESTS, OwnExplainer, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
@@ -663,3 +664,16 @@ def test_a_file_and_a_folder_of_one_name_are_refused(name: str) -> None:
     """If this fails, the guest unpacks one over the other."""
     with pytest.raises(WorldwiseError, match="another file has the name 'app'"):
         _add({"app/main.lua": b""}, name, b"", Path("app"))
+
+
+@pytest.mark.parametrize(("outside", "share"), [(20, 0.8), (95, 0.05)])
+def test_a_small_region_misses_nothing_that_another_has(outside: int, share: float) -> None:
+    """If this fails, of all functions of a library the small ones are told to miss what the large ones did."""
+    start = SimpleNamespace(id=0, instructions=100)
+    small = SimpleNamespace(id=1, begin=0, end=100, instructions=5)
+    frame = StackFrame("main", "app", "firmware", 0)
+    trace = SimpleNamespace(outermost=lambda _: start)
+    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside})
+    found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
+    assert found == pytest.approx(share)
+    assert rest == [("main (app)", outside)]
