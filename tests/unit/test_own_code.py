@@ -671,7 +671,7 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
     """If this fails, of all functions of a library the small ones are told to miss what the large ones did."""
     start = SimpleNamespace(id=0, instructions=100)
     small = SimpleNamespace(id=1, begin=0, end=100, instructions=5)
-    frame = StackFrame("main", "app", "firmware", 0)
+    frame = StackFrame("main", "app", "firmware", "secure")
     trace = SimpleNamespace(outermost=lambda _: start)
     seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside})
     found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
