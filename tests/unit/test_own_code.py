@@ -270,7 +270,7 @@ def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
 def test_functions_that_are_called_once_share_a_line() -> None:
     """Firmware in Rust has many, with long names."""
     assert once_words(["quiet"]) == (
-        "quiet is called once at each power-on: its second call is that of a second one, the same"
+        "quiet is called once at each power-on: its second call is that of a second one, the same."
     )
     assert once_words([*"abcdefgh"]).startswith("a, b, c, d, e, f and 2 others are called once at each power-on: their")
 
