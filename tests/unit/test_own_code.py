@@ -31,6 +31,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
 from worldwise.run.code.application import _told, application, elf_of
+from worldwise.run.code.faults import _faulted
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import Wanted, _add, _below, archive, check_glob, check_machine, check_package
@@ -677,3 +678,16 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
     found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
     assert found == pytest.approx(share)
     assert rest == [("main (app)", outside)]
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (b"\x21\0\0\0", " at 0x20"),
+        (b"", " with its stack pointer at 0x2001ffe0, where this machine has no memory"),
+    ],
+)
+def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -> None:
+    """If this fails, whoever linked firmware for a larger chip does not learn that it is the memory."""
+    debugger = SimpleNamespace(register={13: 0x2001FFE0, 14: 0xFFFFFFF9}.get, read=lambda *_: read)
+    assert _faulted(debugger, lambda at: f" at {at:#x}") == said  # type: ignore[arg-type]
