@@ -30,7 +30,7 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
-from worldwise.run.code.application import _told, application, elf_of
+from worldwise.run.code.application import _level_words, _told, application, elf_of
 from worldwise.run.code.faults import _faulted
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
@@ -691,3 +691,10 @@ def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -
     """If this fails, whoever linked firmware for a larger chip does not learn that it is the memory."""
     debugger = SimpleNamespace(register={13: 0x2001FFE0, 14: 0xFFFFFFF9}.get, read=lambda *_: read)
     assert _faulted(debugger, lambda at: f" at {at:#x}") == said  # type: ignore[arg-type]
+
+
+def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
+    assert _level_words("4", False) == (
+        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out what its messages cost"
+    )
+    assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"

@@ -163,16 +163,19 @@ def _built(
     said, name, built = (_line(image, file) for file in ("level", "name", "built"))
     if files.name_problem(name) or not re.fullmatch("[0-4]", said):
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
-    whose = "--log-level" if level is not None else "the TA's Makefile"
     used = in_use.current()
     kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
-    words = (
-        f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, CFG_TEE_TA_LOG_LEVEL={said} "
-        f"({_LEVELS[int(said)][2:]}, by {whose}); --log-level 0 leaves out what its messages cost"
-    )
+    words = f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, {_level_words(said, level is not None)}"
     words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words, target)
+
+
+def _level_words(level: str, is_asked: bool) -> str:
+    """Which messages a TA has, and by whom."""
+    words = f"CFG_TEE_TA_LOG_LEVEL={level} ({_LEVELS[int(level)][2:]}, by "
+    words += "--log-level)" if is_asked else "the TA's Makefile)"
+    return words if level == "0" else f"{words}; --log-level 0 leaves out what its messages cost"
 
 
 def _require_own_names(folders: Mapping[str, Sequence[Path]]) -> None:
