@@ -46,6 +46,7 @@ from worldwise.lab.sandbox import bubblewrap, lent_folders
 from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.identity import Confinement, confinement_of
 from worldwise.lab.sandbox.limits import ended
+from worldwise.lab.sandbox.processes import told_end
 
 
 def quiet() -> Console:
@@ -606,3 +607,14 @@ def test_what_is_wrong_in_a_lock_is_said_with_its_key(
     with pytest.raises(WorldwiseError, match="not a valid lock") as caught:
         load_lock(path)
     assert caught.value.details.startswith(said)
+
+
+def test_an_error_above_many_warnings_is_told() -> None:
+    """If this fails, whoever's code does not compile reads thirty lines of warnings, and not why."""
+    warnings = [f"a.c:{number}:1: warning: unused" for number in range(40)]
+    error = ["a.c:9:2: error: unknown type", "    9 | size x;", "a.c:9:2: error: again"]
+    told = told_end("\n".join(["make: entering", *error, *warnings, "make: *** Error 1"])).splitlines()
+    assert told[:3] == error
+    assert told[8] == "(6 lines left out)"
+    assert told[9:] == [*warnings[-29:], "make: *** Error 1"]
+    assert told_end("\n".join([*warnings, *error])).splitlines() == [*warnings[-27:], *error]

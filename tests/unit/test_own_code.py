@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -16,7 +17,7 @@ from worldwise.cli import cli
 from worldwise.cli.user_code.memory import _way, short, stack_words
 from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, REQUESTS, part_of, request_of, with_images
+from worldwise.explain.own_code import PARTS, REQUESTS, OwnExplainer, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
@@ -29,13 +30,15 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
-from worldwise.run.code.application import _told, application, elf_of
+from worldwise.run.code.application import _level_words, _told, application, elf_of
+from worldwise.run.code.faults import _faulted
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
-from worldwise.run.code.order import Wanted, archive, check_glob, check_package
+from worldwise.run.code.order import Wanted, _add, _below, archive, check_glob, check_machine, check_package
 from worldwise.run.code.prepare import case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
+from worldwise.targets import own_code as own_targets
 
 MANIFEST = {
     "format": 1,
@@ -268,7 +271,7 @@ def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
 def test_functions_that_are_called_once_share_a_line() -> None:
     """Firmware in Rust has many, with long names."""
     assert once_words(["quiet"]) == (
-        "quiet is called once at each power-on: its second call is that of a second one, the same"
+        "quiet is called once at each power-on: its second call is that of a second one, the same."
     )
     assert once_words([*"abcdefgh"]).startswith("a, b, c, d, e, f and 2 others are called once at each power-on: their")
 
@@ -577,7 +580,17 @@ def _told_of(said: str) -> str:
     [
         ("ld: main.o: Relocations in generic ELF (EM: 62)\nld: main.o: error adding symbols", "another processor"),
         ("a.c:1:2: error: 'TEE_ObjectInfo' has no member named 'keySize'", "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y"),
-        ("a.c:1:2: error: passing argument 1 [-Wincompatible-pointer-types]", "-Wno-error=NAME"),
+        (
+            "a.c:1:2: error: passing argument 1 [-Wincompatible-pointer-types]\na.c:3:4: error: f [-Wimplicit-int]",
+            "or -Wno-error=incompatible-pointer-types -Wno-error=implicit-int, in cflags-y",
+        ),
+        # A warning alone would let the library write eight bytes over four.
+        (
+            "a.c:1:2: error: passing argument 5 [-Wincompatible-pointer-types]\n/build/devkit/include/"
+            "tee_internal_api.h:380:51: note: "
+            "expected 'size_t *' {aka 'long unsigned int *'} but argument is of type 'uint32_t *' {aka",
+            "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
+        ),
         ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
         ("make: stop", "the end of what it said is above"),
     ],
@@ -585,3 +598,103 @@ def _told_of(said: str) -> str:
 def test_an_older_application_that_does_not_build_has_a_way_out(said: str, way: str) -> None:
     """If this fails, the owner of a TA of some years ago reads a linker's words, and no way on."""
     assert way in _told_of(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "cc1: warning: ./../lua: No such file or directory [-Wmissing-include-dirs]\nmain.c:1:2: error: a",
+        "main.c:5:10: fatal error: ../lua/lua.h: No such file or directory",
+        "make: *** No rule to make target '../../app/../lua/lua.c', needed by 'all'.  Stop.",
+    ],
+)
+def test_a_folder_beside_the_two_that_was_not_brought_is_named(said: str, tmp_path: Path) -> None:
+    """If this fails, an application whose sources lie in a third folder reads a compiler's words, and no way on."""
+    ta, host, lua = (tmp_path / name for name in ("ta", "host", "lua"))
+    for folder in (ta, host, lua):
+        folder.mkdir()
+    error = WorldwiseError("own-app does not build", "", f"{said}\nworldwise: the TA in ta does not build")
+    hint = f"lua lies beside {host}, and not beside its copy: --beside {lua} brings it"
+    assert _told(error, ta, host, None).hint == hint  # type: ignore[arg-type]
+    assert _told(error, ta, host, None, [lua]).hint != hint  # type: ignore[arg-type]
+    lua.rmdir()
+    assert _told(error, ta, host, None).hint != hint  # type: ignore[arg-type]
+
+
+def test_folders_beside_an_application_have_names_of_their_own(tmp_path: Path) -> None:
+    """If this fails, one folder is built in the place of another."""
+    ta, host, other = tmp_path / "ta", tmp_path / "host", tmp_path / "more/ta"
+    for folder in (ta, host, other):
+        folder.mkdir(parents=True)
+        (folder / "Makefile").touch()
+    images = ImageStore(open_lab())
+    with pytest.raises(WorldwiseError, match="both folders are named ta"):
+        application(ta, host, None, images, beside=[other])
+    with pytest.raises(WorldwiseError, match="there is no such folder"):
+        application(ta, host, None, images, beside=[tmp_path / "lua"])
+    recipe = own_targets.application("ta", ta, "host", host, None, beside={"lua": other})
+    assert recipe.trees["app/lua"] == other
+
+
+def test_a_wrong_machine_of_firmware_lists_all_and_names_the_nearest() -> None:
+    """If this fails, a typing error is answered by a wall of memory sizes, and without the name that was meant."""
+    with pytest.raises(WorldwiseError) as refused:
+        check_machine("mps2-an38")
+    assert all(f"{name} (Cortex-M" in refused.value.message for name in own_targets.M_MACHINES)
+    assert "MiB" not in refused.value.message
+    assert refused.value.hint == "did you mean 'mps2-an386'?"
+
+
+def test_a_folder_is_brought_with_what_is_in_it(tmp_path: Path) -> None:
+    """If this fails, a program that reads a folder of its own, such as an interpreter's scripts, cannot be measured."""
+    app = tmp_path / "app"
+    (app / "ta").mkdir(parents=True)
+    for name in ("main.lua", "ta/cubic.lua", ".hidden"):
+        (app / name).write_text(name)
+    assert dict(_below(app)) == {"app/main.lua": b"main.lua", "app/ta/cubic.lua": b"ta/cubic.lua"}
+    assert dict(_below(app / "main.lua")) == {"main.lua": b"main.lua"}
+    with pytest.raises(WorldwiseError, match="No such file"):
+        dict(_below(tmp_path / "none"))
+    (app / "out").symlink_to("/etc/hostname")
+    with pytest.raises(WorldwiseError, match="that is not in the folder"):
+        dict(_below(app))
+
+
+@pytest.mark.parametrize("name", ["app", "app/main.lua", "app/main.lua/x"])
+def test_a_file_and_a_folder_of_one_name_are_refused(name: str) -> None:
+    """If this fails, the guest unpacks one over the other."""
+    with pytest.raises(WorldwiseError, match="another file has the name 'app'"):
+        _add({"app/main.lua": b""}, name, b"", Path("app"))
+
+
+@pytest.mark.parametrize(("outside", "share"), [(20, 0.8), (95, 0.05)])
+def test_a_small_region_misses_nothing_that_another_has(outside: int, share: float) -> None:
+    """If this fails, of all functions of a library the small ones are told to miss what the large ones did."""
+    start = SimpleNamespace(id=0, instructions=100)
+    small = SimpleNamespace(id=1, begin=0, end=100, instructions=5)
+    frame = StackFrame("main", "app", "firmware", "secure")
+    trace = SimpleNamespace(outermost=lambda _: start)
+    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside})
+    found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
+    assert found == pytest.approx(share)
+    assert rest == [("main (app)", outside)]
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (b"\x21\0\0\0", " at 0x20"),
+        (b"", " with its stack pointer at 0x2001ffe0, where this machine has no memory"),
+    ],
+)
+def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -> None:
+    """If this fails, whoever linked firmware for a larger chip does not learn that it is the memory."""
+    debugger = SimpleNamespace(register={13: 0x2001FFE0, 14: 0xFFFFFFF9}.get, read=lambda *_: read)
+    assert _faulted(debugger, lambda at: f" at {at:#x}") == said  # type: ignore[arg-type]
+
+
+def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
+    assert _level_words("4", False) == (
+        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out what its messages cost"
+    )
+    assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"

@@ -366,6 +366,17 @@ def test_the_screen_says_verdict_and_interval_in_time_first() -> None:
     )
 
 
+def test_a_verdict_of_own_code_names_the_region() -> None:
+    """If this fails, `call does not fit` does not say which."""
+    first, other = (replace(CASE, target="own", operation=name) for name in ("crypto_sign", "crypto_open"))
+    lines = [line_of("call", "warm", 9_000_000, first, "region"), line_of("call", "warm", 2_000_000, other, "region")]
+    budget = replace(parse_budget("5ms@1.5GHz"), measures=("call",), place="region")
+    told = "`crypto_sign` does not fit 5 ms: a warm call takes 6 ms, between 5.04 and 7.2 ms."
+    assert told in predict_screen.screen(lines[:1], budget, lambda _: True)[0].notes
+    assert "on cortex-a72 `crypto_sign` does not fit (at least 5.04 ms)" in reports.verdict_note(lines[:1], budget)
+    assert "a call fits in 1 of 2 cases" in reports.verdict_note(lines, budget)
+
+
 def test_the_screen_is_one_screen_whatever_is_predicted() -> None:
     """If this fails, a run's hundred rows, four cores or long ids push the verdict out of the terminal."""
     long = parse_case("linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B", 4, 2)

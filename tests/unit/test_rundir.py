@@ -141,6 +141,11 @@ def test_runs_are_found_by_what_people_type(runs_dir: Path, monkeypatch: pytest.
         open_run("latest", runs_dir)
     first, second = write_run(runs_dir, [A]), write_run(runs_dir, [A], second=1)
     assert open_run("latest", runs_dir) == second
+    assert open_run("latest~0", runs_dir) == second
+    assert open_run("latest~1", runs_dir) == first
+    with pytest.raises(WorldwiseError, match=r"no run 'latest~2' in .*: that has 2") as beyond:
+        open_run("latest~2", runs_dir)
+    assert beyond.value.hint == f"the oldest is latest~1, {first.id}"
     assert open_run(first.id, runs_dir) == first
     assert open_run("20260102T030401", runs_dir) == second
     assert open_run(str(first.path), runs_dir) == first

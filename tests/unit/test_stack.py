@@ -57,6 +57,7 @@ def brought(folder: Path, text: str) -> BroughtStack:
         ('[optee.settings]\nCFG_A = "n; reboot"\n', "my-stack.toml:2: optee.settings.CFG_A"),
         ('[optee.settings]\nCFG_A = "$(shell reboot)"\n', "my-stack.toml:2: optee.settings.CFG_A"),
         ('[optee.settings]\n"A B" = "n"\n', "my-stack.toml:2:"),
+        ("[optee.settings]\nCFG_A = 1.5\n", 'CFG_A: must be a word of make such as "y" or "8", is a number.'),
         ('[optee.settings]\nO = "/tmp"\n', "my-stack.toml:2:"),
         ('[optee.settings]\nCFG_CORE_ASLR = "y"\n', "CFG_CORE_ASLR cannot be set: addresses are named after the run"),
         ('[tf-a.settings]\nSPD = "none"\n', "SPD cannot be set"),
@@ -96,6 +97,14 @@ def test_a_bad_stack_is_refused_by_file_line_and_key(text: str, words: str, tmp_
     with pytest.raises(WorldwiseError) as refused:
         brought(tmp_path, text)
     assert words in refused.value.message
+
+
+def test_a_setting_needs_no_quotes(tmp_path: Path) -> None:
+    """If this fails, who writes a number as TOML has it is refused, or make gets `True`."""
+    optee = "[optee.settings]\nCFG_A = 8\nCFG_B = true\nCFG_C = false\n"
+    found = brought(tmp_path, f"{optee}[tf-a.settings]\nDD = true\nEE = false\nFF = 2\n").stack
+    assert found.optee.settings == {"CFG_A": "8", "CFG_B": "y", "CFG_C": "n"}
+    assert found.firmware.settings == {"DD": "1", "EE": "0", "FF": "2"}
 
 
 def test_the_copy_has_all_that_the_file_names(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ _MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. 
 def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path) -> int:
     """Print what a paper says of a run: the paragraph of its method section, and BibTeX of everything measured.
 
-    RUN is a directory, an id, the beginning of an id, or `latest`. Each entry has version, source and licence.
+    RUN is a directory, an id, the beginning of an id, `latest` or `latest~1`. Each entry has version, source and
+    licence.
 
     text is both, for reading; latex the paragraph with \\cite, bibtex the entries, as files for a paper.
 

@@ -77,7 +77,7 @@ def plot(
     optimisation: str | None,
     runs: Path,
 ) -> int:
-    """Draw a run: RUN is a directory, an id, the beginning of an id, or `latest`.
+    """Draw a run: RUN is a directory, an id, the beginning of an id, `latest` or `latest~1`.
 
     \b
       worldwise plot

@@ -98,7 +98,8 @@ def report(
 ) -> int:
     """Print a run again: the answer on one screen, all of it, or some of its sections.
 
-    RUN is a directory, an id, the beginning of an id, or `latest`. A file, and any format but table, has all of it.
+    RUN is a directory, an id, the beginning of an id, `latest` or `latest~1`. A file, and any format but table,
+    has all of it.
 
     \b
       worldwise report

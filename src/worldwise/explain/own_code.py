@@ -244,7 +244,9 @@ class OwnExplainer(Explainer):
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each
-        start; and the functions outside that executed most, with their instructions.
+        start; and the functions outside all regions that executed most, with their instructions.
+
+        If the regions together have more of those starts, it is their share: then nothing was missed.
         """
         inside = span = 0
         starts: dict[int, Pass] = {}
@@ -260,7 +262,9 @@ class OwnExplainer(Explainer):
         for start in starts.values():
             for stack, count in self.stacks(start, own=True).items():
                 rest[f"{stack[-1].function} ({stack[-1].image})"] += count
-        return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
+        whole = sum(start.instructions for start in starts.values())
+        together = 1 - rest.total() / whole if whole else 1.0
+        return max(inside / span, together) if span else 1.0, rest.most_common(_MOST_NAMED)
 
 
 class ThreadExplainer(OwnExplainer):

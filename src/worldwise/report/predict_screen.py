@@ -12,7 +12,7 @@ from worldwise.predict.bounds import STATES
 from worldwise.predict.rules import CONFIDENCE
 from worldwise.predict.verdict import FITS, FITS_NOT, NOT_JUDGED, OPEN, WOULD, Judged, judged, time_text
 from worldwise.report.first_screen import narrowed
-from worldwise.report.predictions import Line, doing, verdict_note
+from worldwise.report.predictions import Line, verdict_note, what_is_done
 
 # More do not fit the screen with all that stands around them.
 _MOST_ROWS = 12
@@ -108,7 +108,7 @@ def _sentences(told: Sequence[Line], verdicts: dict[int, Judged], budget: Budget
 
 def _sentence(found: Sequence[Line], verdicts: dict[int, Judged], budget: Budget | None) -> str:
     """`signing fits 5 ms: a warm call takes 1.46 ms, between 1.28 and 2.72 ms; a first one 1.72 ms, ...`."""
-    what = doing(found[0].estimate.sample.measure)
+    what = what_is_done(found)
     # The warm call is what a client waits for again and again.
     ordered = sorted(found, key=lambda line: line.estimate.state != "warm")
     if not budget:
@@ -189,7 +189,7 @@ def _worth(lines: Sequence[Line], with_causes: bool, told: Sequence[Line]) -> li
     if with_causes and warm and warm.estimate.cycles:
         causes = sorted(warm.estimate.causes.items(), key=lambda item: -item[1])[:4]
         shares = ", ".join(f"{name} {100 * cycles / warm.estimate.cycles:.0f} %" for name, cycles in causes if cycles)
-        notes.append(f"A warm call of {doing(warm.estimate.sample.measure)} spends its cycles on: {shares}.")
+        notes.append(f"A warm call of {what_is_done([warm])} spends its cycles on: {shares}.")
     if warm and (apart := warm.estimate.apart) and apart[1] > _APART * apart[0]:
         shortest, longest = (time_text(cycles, warm.hertz) for cycles in apart)
         notes.append(

@@ -11,6 +11,7 @@ from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.libraries.boards import boards
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case
+from worldwise.plan.spec import OWN
 from worldwise.predict.bounds import STATES, Estimate, estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.rules import OUTSIDE_FACTOR, is_inside
@@ -250,7 +251,7 @@ def _by_measure(found: _Told, decides: bool) -> list[_Told]:
 
 def _of_measure(found: _Told) -> str:
     """What is said of one measure on one core: of all its cases and calls together, or how many of them fit."""
-    what = doing(found[0][1].estimate.sample.measure)
+    what = what_is_done([line for line, _ in found])
     verdicts = {one.verdict for _, one in found}
     if len(verdicts) == 1:
         return _verdict_text(what, [one for _, one in found])
@@ -295,6 +296,14 @@ def _most(found: Sequence[Judged]) -> str:
 def doing(measure: str) -> str:
     """A measure as something that is done: `signing`."""
     return _DOING.get(measure, measure)
+
+
+def what_is_done(lines: Sequence[Line]) -> str:
+    """The one measure of some lines as something that is done; of a user's own code the region that is called."""
+    regions = list(dict.fromkeys(operation_name(line.case) for line in lines if line.case.target == OWN))
+    if len(regions) == 1:
+        return f"`{regions[0]}`"
+    return "a call" if regions else doing(lines[0].estimate.sample.measure)
 
 
 _DOING = {"sign": "signing", "verify": "verifying", "keygen": "making a key", "ecdh": "agreeing on a key"}

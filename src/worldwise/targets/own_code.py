@@ -81,11 +81,13 @@ def application(
     build_file: str = "",
     builders: Path | None = None,
     target: str = TA_ARM64,
+    beside: Mapping[str, Path] | None = None,
 ) -> Recipe:
     """A user's TA and client, from copies of their folders, which have these names for each other.
 
     Without a folder of a client the TA alone is built. The client is built by its Makefile, or by the build system of
-    `build_file`, from the archive `builders`. `target` is one of TA_TARGETS.
+    `build_file`, from the archive `builders`. `target` is one of TA_TARGETS; `beside` has copies of further folders,
+    by their names.
     """
     from worldwise.targets import optee_images
 
@@ -99,6 +101,7 @@ def application(
         packages=("libteec2", "optee-client-dev"),
         trees={f"app/{ta}": ta_folder}
         | ({f"app/{client}": client_folder} if client_folder else {})
+        | {f"app/{name}": copy for name, copy in (beside or {}).items()}
         | _builders(builders),
         needs={"optee": kit(optee_images.APP_CORE, _LEVEL)},
         settings={

@@ -24,7 +24,7 @@ RARE = {
     "Your own code": (
         *("ta", "client", "program", "firmware", "pqm4", "regions", "benchmarks", "log_level", "machine", "until"),
         *("instructions", "thread", "repeat", "packages", "libraries", "files", "input_file", "net", "name"),
-        *("other_tas", "ta_target", "stack_file"),
+        *("other_tas", "beside", "ta_target", "stack_file"),
     ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }

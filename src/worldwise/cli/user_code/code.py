@@ -105,7 +105,7 @@ def _program(
 ) -> tuple[Ready, str]:
     if not own.ta:
         return prepare(wanted, images, emulator, notify, fresh), ""
-    found = application(own.ta, wanted.program, own.log_level, images, own.other_tas, own.ta_target)
+    found = application(own.ta, wanted.program, own.log_level, images, own.other_tas, own.ta_target, own.beside)
     name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
     client = replace(wanted, program=Path(found.name), application=found, name=name)
     return prepare(client, images, emulator, notify, fresh), found.words

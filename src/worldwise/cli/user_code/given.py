@@ -20,7 +20,9 @@ GIVEN = (
     click.option(
         "--library", "libraries", multiple=True, metavar="FILE", type=_PATH, help="Give it this shared library."
     ),
-    click.option("--file", "files", multiple=True, metavar="FILE", type=_PATH, help="Put this file into its folder."),
+    click.option(
+        "--file", "files", multiple=True, metavar="FILE", type=_PATH, help="Put this file or folder into its folder."
+    ),
 )
 NET = click.option("--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface.")
 

@@ -50,7 +50,7 @@ PROGRAM = Kind(
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
-    ("suite", "arguments", *_OWN, "other_tas", "log_level", "ta_target", "fresh", "predict", "stack_file"),
+    ("suite", "arguments", *_OWN, "other_tas", "beside", "log_level", "ta_target", "fresh", "predict", "stack_file"),
     "docs/use/your-code.md says what it takes",
 )
 FIRMWARE = Kind(
@@ -145,6 +145,7 @@ class Typed:
     ta: Path | None
     client: Path | None
     other_tas: tuple[Path, ...]
+    beside: tuple[Path, ...]
     log_level: int | None
     ta_target: str | None
     firmware: Path | None
@@ -197,6 +198,14 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 type=path,
                 multiple=True,
                 help="A further TA, which that of --ta or the client calls. Can be given again.",
+            ),
+            click.option(
+                "--beside",
+                metavar="DIR",
+                type=path,
+                multiple=True,
+                help="A further folder that --ta or --client needs beside it when built: ../DIR leads there. Can be "
+                "given again.",
             ),
             click.option(
                 "--log-level",

@@ -4,6 +4,7 @@
 import contextlib
 import math
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -23,6 +24,10 @@ _MOST_PRINTED = 256 * MIB
 
 # And of the end of a log that is looked at.
 _LOG_END = 256 * KIB
+
+# Lines that a user reads of it; and of an error that stands above them, as compilers, linkers and make say it.
+_TOLD, _OF_ERROR = 30, 8
+_ERROR = re.compile(r"\berror: |undefined reference|No rule to make target")
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ def _wait(process: subprocess.Popen[bytes], job: Job) -> None:
 def _judge(result: subprocess.CompletedProcess[str], job: Job) -> None:
     """Raise WorldwiseError for a program that failed, if that is an error; for a refused bubblewrap always."""
     text = log_end(job.log) if job.log else result.stdout + result.stderr
-    tail = "\n".join(text.splitlines()[-30:])
+    tail = told_end(text)
     if refusal := refusal_in(text):
         raise refusal
     if job.check:
@@ -138,6 +143,18 @@ def _text(file: IO[bytes], name: str) -> str:
         raise WorldwiseError(f"{name} in the lab printed {files.size_words(size)}")
     file.seek(0)
     return file.read().decode("utf-8", "replace")
+
+
+def told_end(text: str) -> str:
+    """The last lines of what a program printed, with a compiler's first error above them if warnings followed it."""
+    lines = text.splitlines()
+    before, last = lines[:-_TOLD], lines[-_TOLD:]
+    first = next((number for number, line in enumerate(before) if _ERROR.search(line)), None)
+    if first is not None:
+        shown = before[first : first + _OF_ERROR]
+        left = len(before) - first - len(shown)
+        last = [*shown, *([f"({left} line{'s' if left > 1 else ''} left out)"] if left else []), *last]
+    return "\n".join(last)
 
 
 def log_end(log: Path) -> str:

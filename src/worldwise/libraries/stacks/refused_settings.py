@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a stack cannot have, and what can be done instead. Each function is a check of the stack's file."""
+"""What a stack cannot have, and what can be done instead. Each function is a check of the stack's file.
+
+Settings come out as make has them: whoever writes 8 or true has `8` or `y` there.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -57,21 +60,30 @@ _KERNEL = {
 }
 
 
-def _require(given: object, ours: Mapping[str, str]) -> Any:
-    for name in given if isinstance(given, Mapping) else ():
+def _require(given: object, ours: Mapping[str, str], no: str, yes: str) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    for name in given:
         if name in ours:
             raise ValueError(f"{name} cannot be set: {ours[name]}")
-    return given
+    return {name: _make_word(value, no, yes) for name, value in given.items()}
+
+
+def _make_word(value: object, no: str, yes: str) -> object:
+    """A whole number, true or false as make writes it; whatever else it is stays."""
+    if isinstance(value, bool):
+        return yes if value else no
+    return str(value) if isinstance(value, int) else value
 
 
 def require_settings(given: object) -> Any:
-    """Refuse settings of OP-TEE that worldwise decides. Raises ValueError."""
-    return _require(given, _OPTEE)
+    """Refuse settings of OP-TEE that worldwise decides; true is `y`. Raises ValueError."""
+    return _require(given, _OPTEE, "n", "y")
 
 
 def require_firmware_settings(given: object) -> Any:
-    """Refuse settings of TF-A that worldwise decides. Raises ValueError."""
-    return _require(given, _FIRMWARE)
+    """Refuse settings of TF-A that worldwise decides; true is `1`. Raises ValueError."""
+    return _require(given, _FIRMWARE, "0", "1")
 
 
 def require_words(words: Sequence[str]) -> Sequence[str]:

@@ -26,7 +26,7 @@ PATCHES, TREE, KERNEL = "patches", "tree", "linux-image.deb"
 _API, _MOST_HEADER = "lib/libutee/include/tee_internal_api.h", 2**20
 # Of a setting's value nothing may end a word of a shell or of make.
 _VALUE = r"^[A-Za-z0-9_.,:/+-]{0,200}$"
-_Value = Annotated[str, Field(pattern=_VALUE)]
+_Value = Annotated[str, Field(pattern=_VALUE, description='a word of make such as "y" or "8"')]
 _OpteeName = Annotated[str, Field(pattern=r"^CFG_[A-Za-z0-9_]{1,80}$")]
 _FirmwareName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{1,80}$")]
 _Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+(=[A-Za-z0-9_.,:/+-]*)?$", max_length=200)]

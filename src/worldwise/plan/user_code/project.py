@@ -113,6 +113,7 @@ class Measure(StrictModel):
     client: _Text | None = None
     firmware: _Text | None = None
     other_tas: Annotated[_Names, Field(default_factory=list)]
+    beside: Annotated[_Names, Field(default_factory=list)]
     log_level: Annotated[int, Field(ge=0, le=4)] | None = None
     ta_target: Literal["ta_arm64", "ta_arm32"] | None = None
     machine: _Text | None = None
@@ -137,7 +138,7 @@ class Measure(StrictModel):
     def _path(cls, value: str | None) -> str | None:
         return None if value is None else _inside(value)
 
-    @field_validator("files", "libraries", "other_tas")
+    @field_validator("files", "libraries", "other_tas", "beside")
     @classmethod
     def _paths(cls, value: list[str]) -> list[str]:
         return [_inside(one) for one in value]
@@ -186,6 +187,7 @@ class Measure(StrictModel):
 # Keys that not every kind has.
 _ONLY = {
     "other_tas": ("ta",),
+    "beside": ("ta",),
     "log_level": ("ta",),
     "ta_target": ("ta",),
     "machine": ("firmware",),

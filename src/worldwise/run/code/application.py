@@ -4,9 +4,10 @@
 The build is a stranger's: it runs in the sandbox of every build, on a copy of the folders, without a network.
 """
 
+import itertools
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
@@ -37,7 +38,14 @@ _TARGETS = {(2, 183): TA_ARM64, (1, 40): TA_ARM32}
 _BITS = {TA_ARM64: "", TA_ARM32: " for 32 bits (ta_arm32)"}
 _MOST_TA = 64 * 2**20
 _BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
+_STRICTER = r"error: .*\[-W(incompatible-pointer-types|implicit-function-declaration|int-conversion|implicit-int)\]"
 # What a build of somebody's older code says, and the way out; the first that is said is told.
+# A folder beside the one that is built, as its makefiles and files name it.
+_BESIDE = r"(?<![\w.])(?:\./)?\.\./([A-Za-z0-9][A-Za-z0-9._-]*)"
+_OLDER_API = (
+    "the TA is for the API of OP-TEE up to 3.19: CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y in its Makefile, before the "
+    "line that includes ta_dev_kit.mk, gives it that one"
+)
 _WAYS = (
     (
         "Relocations in generic ELF|file in wrong format|[Ii]ncompatible target",
@@ -46,13 +54,14 @@ _WAYS = (
     ),
     (
         "has no member named .(keySize|maxKeySize)\\b",
-        "the TA is for the API of OP-TEE up to 3.19: CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y in its Makefile, before the "
-        "line that includes ta_dev_kit.mk, gives it that one",
+        _OLDER_API,
     ),
+    # Lengths were uint32_t: what warns alone would let TEE_MACComputeFinal write eight bytes over four.
+    ("/tee_internal_api.h:.*expected .size_t \\*.*argument is of type .uint32_t \\*", _OLDER_API),
     (
-        r"error: .*\[-W(incompatible-pointer-types|implicit-function-declaration|int-conversion|implicit-int)\]",
-        "GCC 14 takes for an error what older ones warned of: mend the line, or -Wno-error=NAME with the name in the "
-        "brackets, in cflags-y of sub.mk for the TA and in CFLAGS for the client",
+        _STRICTER,
+        "GCC 14 takes for an error what older ones warned of: mend the line, or {}, in cflags-y of sub.mk for the TA "
+        "and in CFLAGS of its Makefile for the client",
     ),
 )
 _LEVELS = ("0 nothing", "1 errors", "2 warnings", "3 debug", "4 all")
@@ -95,32 +104,36 @@ def application(
     images: ImageStore,
     others: Sequence[Path] = (),
     target: str | None = None,
+    beside: Sequence[Path] = (),
 ) -> Application:
     """The application in two folders, which is built, or in two files; `others` are further TAs.
 
-    `target` is what TAs are built for, one of TA_TARGETS; None for ta_arm64, and for what a ready-made one is.
+    `beside` are further folders, which lie beside those two where they are built: `../lua` leads there. `target` is
+    what TAs are built for, one of TA_TARGETS; None for ta_arm64, and for what a ready-made one is.
 
     Raises WorldwiseError.
     """
-    found = _one(ta, client, level, images, target)
+    found = _one(ta, client, level, images, target, beside)
     besides: dict[str, Application] = {}
     for path in others:
-        one = _built_alone(path, level, images, target) if path.is_dir() else _ready_alone(path)
+        one = _built_alone(path, level, images, target, beside) if path.is_dir() else _ready_alone(path)
         if one.uuid in (found.uuid, *besides):
             raise WorldwiseError(f"--other-ta {path}: another TA has the UUID {one.uuid} too.", "leave it out")
         besides[one.uuid] = one
     return replace(found, others=tuple(besides.values()))
 
 
-def _one(ta: Path, client: Path, level: int | None, images: ImageStore, target: str | None) -> Application:
+def _one(
+    ta: Path, client: Path, level: int | None, images: ImageStore, target: str | None, beside: Sequence[Path]
+) -> Application:
     if ta.is_dir() != client.is_dir():
         raise WorldwiseError(
             f"--ta {ta} and --client {client}: one is a folder and the other a file.",
             "two folders, which are built, or UUID.ta and a program, which are ready",
         )
     if ta.is_dir():
-        return _built(ta, client, level, images, target or TA_ARM64)
-    for option, given in (("--log-level", level), ("--ta-target", target)):
+        return _built(ta, client, level, images, target or TA_ARM64, beside)
+    for option, given in (("--log-level", level), ("--ta-target", target), ("--beside", beside or None)):
         if given is not None:
             raise WorldwiseError(
                 f"{option} is for a TA that is built: this one is ready-made.", "leave it out, or name its folder"
@@ -128,35 +141,63 @@ def _one(ta: Path, client: Path, level: int | None, images: ImageStore, target: 
     return _ready(ta, client)
 
 
-def _built(ta: Path, client: Path, level: int | None, images: ImageStore, target: str) -> Application:
+def _built(
+    ta: Path, client: Path, level: int | None, images: ImageStore, target: str, beside: Sequence[Path]
+) -> Application:
     build_file = _client_built_by(ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
+    _require_own_names({"--ta": (ta,), "--client": (client,), "--beside": beside})
     names = [_build_name(path) for path in (ta, client)]
-    if names[0] == names[1]:
-        raise WorldwiseError(f"--ta {ta} and --client {client}: both folders are named {names[0]}.", "rename one")
     builders = build_systems.build_systems(images.notify, _BUILD_IT) if build_file != build_systems.MAKE else None
     store = images.lab.cache / "own"
     copies = [copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in (ta, client)]
-    recipe = machines.application(names[0], copies[0], names[1], copies[1], level, build_file, builders, target)
+    recipe = machines.application(
+        names[0], copies[0], names[1], copies[1], level, build_file, builders, target, _copies(beside, store)
+    )
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
-        raise _told(error, ta, client, recipe) from error
+        raise _told(error, ta, client, recipe, beside) from error
     uuid = _built_uuid(image, ta)
     said, name, built = (_line(image, file) for file in ("level", "name", "built"))
     if files.name_problem(name) or not re.fullmatch("[0-4]", said):
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
-    whose = "--log-level" if level is not None else "the TA's Makefile"
     used = in_use.current()
     kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
-    words = (
-        f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, CFG_TEE_TA_LOG_LEVEL={said} "
-        f"({_LEVELS[int(said)][2:]}, by {whose}); --log-level 0 leaves out what its messages cost"
-    )
+    words = f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, {_level_words(said, level is not None)}"
     words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words, target)
+
+
+def _level_words(level: str, is_asked: bool) -> str:
+    """Which messages a TA has, and by whom."""
+    words = f"CFG_TEE_TA_LOG_LEVEL={level} ({_LEVELS[int(level)][2:]}, by "
+    words += "--log-level)" if is_asked else "the TA's Makefile)"
+    return words if level == "0" else f"{words}; --log-level 0 leaves out what its messages cost"
+
+
+def _require_own_names(folders: Mapping[str, Sequence[Path]]) -> None:
+    """Raise WorldwiseError if two folders, by their options, have one name, or one of them is no folder."""
+    seen: dict[str, str] = {}
+    for option, paths in folders.items():
+        for path in paths:
+            if not path.is_dir():
+                raise WorldwiseError(f"{option} {path}: there is no such folder.")
+            name = _build_name(path)
+            if name in seen:
+                raise WorldwiseError(f"{seen[name]} and {option} {path}: both folders are named {name}.", "rename one")
+            seen[name] = f"{option} {path}"
+
+
+def _copies(beside: Sequence[Path], store: Path) -> dict[str, Path]:
+    """Copies of folders that lie beside those which are built, by their names there."""
+    for path in beside:
+        require_confinement(f"the code in {path}")
+    return {
+        _build_name(path): copy_folder(path, f"source-{case_name(path.resolve().name)}", store)[0] for path in beside
+    }
 
 
 def _client_built_by(ta: Path, client: Path) -> str:
@@ -205,7 +246,7 @@ def _line(image: Image, name: str) -> str:
     return files.read_bytes(image.file(name), 4096, image.directory).decode("utf-8", "replace").strip()
 
 
-def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> WorldwiseError:
+def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside: Sequence[Path] = ()) -> WorldwiseError:
     """What a user reads about a build that failed: the script's own word, and what the compiler said before."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
@@ -213,30 +254,52 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
         return WorldwiseError(f"{recipe.name}: {error.message}", error.hint, error.details)
     wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
-    hint = "the end of what it said is above"
+    hint = "; ".join(filter(None, ("the end of what it said is above", error.hint)))
     if first := next((line for line in wrong if "error:" in line), None):
         hint = f"first: {files.quoted(first.strip())}; {hint}"
-    hint = next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), hint)
+    if way := next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), ""):
+        named = dict.fromkeys(re.findall(_STRICTER, "\n".join(wrong)))
+        hint = way.format(" ".join(f"-Wno-error={one}" for one in named))
     if missing:
         name = files.quoted(missing[1])
         hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+    if absent := _left_at_home(lines, {ta, client}, beside):
+        hint = f"{absent[0].name} lies beside {absent[1]}, and not beside its copy: --beside {absent[0]} brings it"
     if any("cc1plus" in line or "g++: No such file" in line or "g++: not found" in line for line in lines):
         hint = f"the lab has no compiler for C++ on AArch64: {_BUILD_IT}"
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 
 
-def _built_alone(ta: Path, level: int | None, images: ImageStore, target: str | None) -> Application:
+def _left_at_home(lines: Sequence[str], built: set[Path], beside: Sequence[Path]) -> tuple[Path, Path] | None:
+    """A folder that a build sought beside the one that is built, and which is there; and that one. None if none is."""
+    brought = {path.resolve() for path in (*built, *beside)}
+    for line in lines:
+        # GCC names one that it seeks headers in, make a file in one.
+        if "No such file" in line or "No rule to make target" in line:
+            for name, path in itertools.product(re.findall(_BESIDE, line), sorted(built)):
+                there = path.resolve().parent / name
+                if there.is_dir() and there.resolve() not in brought:
+                    return path.parent / name, path
+    return None
+
+
+def _built_alone(
+    ta: Path, level: int | None, images: ImageStore, target: str | None, beside: Sequence[Path] = ()
+) -> Application:
     """A further TA, which is built."""
     _require_makefile(ta)
     require_confinement(f"the code in {ta}")
     name = _build_name(ta)
-    copy = copy_folder(ta, f"source-{case_name(name)}", images.lab.cache / "own")[0]
-    recipe = machines.application(name, copy, "", None, level, target=target or TA_ARM64)
+    _require_own_names({"--other-ta": (ta,), "--beside": beside})
+    store = images.lab.cache / "own"
+    copy = copy_folder(ta, f"source-{case_name(name)}", store)[0]
+    others = _copies(beside, store)
+    recipe = machines.application(name, copy, "", None, level, target=target or TA_ARM64, beside=others)
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
-        raise _told(error, ta, ta, recipe) from error
+        raise _told(error, ta, ta, recipe, beside) from error
     signed, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("ta", "ta.elf"))
     return Application(b"", "", signed, elf, _built_uuid(image, ta), "", target or TA_ARM64)
 

@@ -4,6 +4,7 @@
 import contextlib
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from worldwise.base import files
@@ -26,6 +27,11 @@ _SP, _LINK, _PC, _STATE = 13, 14, 15, 25
 # The stack pointer of tasks, and the description that QEMU has it in.
 _TASKS, _DESCRIBED = "psp", "arm-m-system.xml"
 _PROCESS_STACK, _PUSHED_PC, _EXCEPTION = 4, 24, 0x1FF
+_NO_MEMORY = ", where this machine has no memory"
+_TOO_LITTLE = (
+    "its linker script gives it memory that this machine lacks: docs/use/your-code.md lists what each has, and "
+    "`--machine` names another"
+)
 _HANGS, _SECONDS = " hangs", 10
 
 
@@ -49,7 +55,9 @@ def fault_of(emulator: Emulator, machine: Machine, directory: Path, error: World
     )
     return WorldwiseError(
         f"{machine.name}: the core faulted{fault}, {how}.",
-        "does it start on this machine, and does that have the devices that it uses? `--machine` names another",
+        _TOO_LITTLE
+        if _NO_MEMORY in fault
+        else "does it start on this machine, and does that have the devices that it uses? `--machine` names another",
         error.details or emulator.diagnosis(directory, machine),
     )
 
@@ -75,9 +83,7 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
         else:
             # Other exceptions may have the same handler.
             if debugger.register(_STATE) & _EXCEPTION in _FAULTS:
-                pushed = _pushed(debugger)
-                where = " with a stack that cannot be read" if pushed is None else place(pushed)
-                said["fault"] = where + _why(debugger)
+                said["fault"] = _faulted(debugger, place) + _why(debugger)
         # It would end as before, or not at all.
         raise WorldwiseError("seen")
 
@@ -88,13 +94,16 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
     return said["fault"], said["place"]
 
 
-def _pushed(debugger: GdbStub) -> int | None:
-    """The address that the core has pushed as it faulted; None if the stack where that is cannot be read."""
+def _faulted(debugger: GdbStub, place: Callable[[int], str]) -> str:
+    """Where the core faulted, by the address that it has pushed; or that it could push none."""
     stack: int | None = debugger.register(_SP)
     if debugger.register(_LINK) & _PROCESS_STACK:
         stack = debugger.register_named(_TASKS, _DESCRIBED)
-    found = b"" if stack is None else debugger.read(stack + _PUSHED_PC, 4)
-    return int.from_bytes(found, "little") & ~1 if found else None
+    if stack is None:
+        return " with a stack that cannot be read"
+    if found := debugger.read(stack + _PUSHED_PC, 4):
+        return place(int.from_bytes(found, "little") & ~1)
+    return f" with its stack pointer at {stack:#x}{_NO_MEMORY}"
 
 
 def _why(debugger: GdbStub) -> str:

@@ -300,5 +300,5 @@ def once_words(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_CLOSE} others" if len(names) > _MOST_CLOSE else ""
     shown = f"{', '.join(names[:_MOST_CLOSE])}{more}"
     if len(names) == 1:
-        return f"{shown} is called once at each power-on: its second call is that of a second one, the same"
-    return f"{shown} are called once at each power-on: their second calls are those of a second one, the same"
+        return f"{shown} is called once at each power-on: its second call is that of a second one, the same."
+    return f"{shown} are called once at each power-on: their second calls are those of a second one, the same."

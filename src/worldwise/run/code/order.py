@@ -8,16 +8,17 @@ of it runs but on the emulated machine.
 import hashlib
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from worldwise.base import files
-from worldwise.base.choices import choice_error
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.libraries.own_library.folder_copy import files_of
 from worldwise.libraries.user_code.kinds import ARCHIVE, ARMV7, ARMV8, COUNT, FIND, INPUTS, OTHER_TA, case_name
 from worldwise.machine.elf_files.questions import ask
 from worldwise.targets import own_armv7
@@ -138,7 +139,11 @@ def check_glob(pattern: str, option: str = "--region") -> None:
 def check_machine(machine: str) -> None:
     """Raise WorldwiseError, which lists all, for what is no machine that firmware can start on."""
     if machine not in machines.M_MACHINES:
-        raise choice_error("--machine", machine, [f"{name} ({what})" for name, what in machines.M_MACHINES.items()])
+        listed = ", ".join(f"{name} ({what.partition(',')[0]})" for name, what in machines.M_MACHINES.items())
+        raise WorldwiseError(
+            f"--machine '{files.quoted(machine)}' is not known. Allowed: {listed}.",
+            did_you_mean(machine, machines.M_MACHINES) or "docs/use/your-code.md has the memory of each",
+        )
 
 
 def first_code(segments: Iterable[tuple[int, int, int, int, int]]) -> int:
@@ -215,8 +220,11 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         (work / TA_UUID).write_text(wanted.application.uuid, encoding="ascii")
         for other in wanted.application.others:
             (work / f"{OTHER_TA}{other.uuid}.elf").write_bytes(other.elf)
+    brought: list[tuple[str, bytes]] = []
     for path in wanted.files:
-        _add(content, f"{ROOM}/{path.name}", read_given(path, "--file"), path)
+        for name, data in _below(path):
+            _add(content, f"{ROOM}/{name}", data, path)
+            brought.append((name, data))
     if wanted.input:
         content["input"] = read_given(wanted.input, "--input")
     given = {path.name: read_given(path, "--library") for path in wanted.libraries}
@@ -232,7 +240,6 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         )
     loaders = (name for name in content if name.endswith(known))
     (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *loaders}))
-    brought = [*((path.name, content[f"{ROOM}/{path.name}"]) for path in wanted.files)]
     brought += [("", content["input"])] if wanted.input else []
     text = "".join(f"{hashlib.sha256(data).hexdigest()} {name}\n" for name, data in sorted(brought))
     (work / INPUTS).write_text(text, encoding="utf-8")
@@ -255,9 +262,29 @@ def architecture_of(content: Mapping[str, bytes], wanted: Wanted) -> Literal["ar
 
 
 def _add(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
-    if name in content:
+    # A file cannot be where a folder is.
+    if any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in content):
         raise WorldwiseError(f"{path}: another file has the name '{files.quoted(path.name)}'", "rename one of them")
     content[name] = data
+
+
+def _below(path: Path) -> Iterator[tuple[str, bytes]]:
+    """What a user named with --file, by its path for the program: a file, or all of a folder but what is hidden."""
+    if not path.is_dir():
+        yield path.name, read_given(path, "--file")
+        return
+    size = 0
+    for number, (relative, source) in enumerate(files_of(path)):
+        name = f"{path.resolve().name}/{relative}"
+        if problem := files.path_problem(name):
+            raise WorldwiseError(f"--file {path}: {problem}.", "rename it")
+        size += source.stat().st_size
+        if number == _MOST_FILES or size > _MOST_BYTES:
+            raise WorldwiseError(
+                f"--file {path}: has more than {_MOST_FILES} files, or {_MOST_BYTES // 2**20} MiB.",
+                "give a folder with those alone that it reads",
+            )
+        yield name, read_given(source, "--file")
 
 
 def read_given(path: Path, option: str) -> bytes:

@@ -38,6 +38,7 @@ MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
 LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
+_LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
 
 
@@ -141,14 +142,22 @@ class ListedRun:
 
 
 def open_run(reference: str | Path, runs_dir: Path) -> Run:
-    """Opens a run: a directory, `latest`, an id, or an id's unambiguous beginning. Raises WorldwiseError."""
+    """Opens a run: a directory, `latest`, an id, or an id's unambiguous beginning. `latest~1` is the one before the
+    latest, as git counts. Raises WorldwiseError.
+    """
     if isinstance(reference, Path):
         return _open(reference)
     ids = _ids(runs_dir)
-    if reference == "latest":
+    if latest := _LATEST.fullmatch(reference):
+        back = int(latest[1] or 0)
         if not ids:
             raise WorldwiseError(f"there is no run yet in {runs_dir}.", hint="make one: worldwise run")
-        return _open(runs_dir / ids[-1])
+        if back >= len(ids):
+            raise NoRunError(
+                f"there is no run '{reference}' in {runs_dir}: that has {len(ids)}.",
+                hint=f"the oldest is {'latest' if len(ids) == 1 else f'latest~{len(ids) - 1}'}, {ids[0]}",
+            )
+        return _open(runs_dir / ids[-1 - back])
     if reference in ids:
         return _open(runs_dir / reference)
     if "/" in reference or Path(reference).is_dir():
@@ -161,7 +170,8 @@ def open_run(reference: str | Path, runs_dir: Path) -> Run:
     listed = ", ".join(ids[-5:]) if ids else "none"
     raise NoRunError(
         f"there is no run '{reference}' in {runs_dir}. The newest: {listed}.",
-        hint=did_you_mean(reference, ids) or "say 'latest', an id or its beginning, or a path",
+        hint=did_you_mean(reference, ids)
+        or "say 'latest', 'latest~1' (the run before it), an id or its beginning, or a path",
     )
 
 

@@ -257,7 +257,8 @@ def _prepared(
     if measure.ta and measure.client:
         others = [at(one) for one in measure.other_tas]
         paths = at(measure.ta), at(measure.client)
-        found = application(*paths, measure.log_level, images, others, measure.ta_target)
+        beside = [at(one) for one in measure.beside]
+        found = application(*paths, measure.log_level, images, others, measure.ta_target, beside)
     wanted = _wanted(name, measure, place, found)
     return prepare(wanted, images, emulator, notify, fresh), found.words if found else ""
 
