@@ -47,7 +47,8 @@ static const struct name numbers[] = {
 #define BYTE(member) { #member, offsetof(struct timing, member) }
 static const struct name bytes[] = {
 	BYTE(latency), BYTE(second_latency), BYTE(busy),    BYTE(uops),  BYTE(each),       BYTE(pairs),
-	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies),
+	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies), BYTE(holds),
+	BYTE(hurry),   BYTE(least),          BYTE(gives),   BYTE(takes),
 };
 #undef BYTE
 

@@ -27,7 +27,12 @@ struct timing {
 	uint8_t group;       /* results of a group are forwarded to operands that are added to; 0 for none */
 	uint8_t forward;     /* the latency then */
 	uint8_t need[ROLES]; /* in order: so many cycles after its issue is an operand of that role needed */
-	uint8_t alone;       /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle */
+	uint8_t alone; /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle; 3: nothing before it */
+	uint8_t holds; /* in order: 1: it is issued for as many cycles as it takes its port, and its time counts from the last */
+	uint8_t hurry; /* in order: so many cycles sooner is its result there, if its operands came so much sooner */
+	uint8_t least; /* in order: an operand is there no sooner than so many cycles after its instruction was issued */
+	uint8_t gives; /* out of order: bits of the regions that forward its result at once */
+	uint8_t takes; /* out of order: bits of those that it takes one from; from others one comes a cycle later */
 	uint8_t multiplies;  /* for the report: waiting for it is waiting for a multiplier */
 };
 

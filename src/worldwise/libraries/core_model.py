@@ -75,8 +75,8 @@ _BIG = Names(
         " load_multi store_multi f_flags"
     ),
     keys=_words(
-        "latency second_latency busy uops each pairs early forward multiplies alone need_value need_shifted"
-        " need_accumulate need_address need_data"
+        "latency second_latency busy uops each pairs early forward multiplies alone holds hurry least gives takes"
+        " need_value need_shifted need_accumulate need_address need_data"
     ),
     ports=_words("ports second"),
 )
