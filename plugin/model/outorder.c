@@ -213,7 +213,9 @@ static void execute(struct core *core, const struct step *step, struct passage *
 		time = micro(core, passage, timing->ports, passage->ready, timing->latency);
 		if (time > issue)
 			issue = time;
-		if (timing->second) {
+		if (timing->second && load) { /* the vectors' part of a load, behind the other */
+			micro(core, passage, timing->second, time + timing->latency - 2, 1);
+		} else if (timing->second) {
 			uint64_t data = micro(core, passage, timing->second, passage->data, 1);
 
 			if (data > passage->data)

@@ -163,8 +163,13 @@ bool table_read_line(struct table *table, const char *text)
 	return false;
 }
 
-bool table_is_complete(const struct table *table)
+bool table_is_complete(struct table *table)
 {
+	struct timing *elements = &table->timing[2 * CLASS_vload_struct64];
+
+	if (!elements->known)
+		memcpy(elements, &table->timing[2 * CLASS_vload_struct], 2 * sizeof(*elements));
+
 	bool window = table->pipeline == PIPELINE_IN_ORDER ||
 		      (table->window && table->window <= MOST_WINDOW && table->retire);
 

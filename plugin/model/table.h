@@ -65,7 +65,7 @@ static inline const struct timing *timing_of(const struct table *table, const st
 /* Lines of a table, of which the first says the kind. False if one is not understood. */
 bool table_read_kind(struct table *table, const char *kind);
 bool table_read_line(struct table *table, const char *line);
-/* Whether it has what no core can be without. */
-bool table_is_complete(const struct table *table);
+/* Fills in classes for which others serve; whether it has what no core can be without. */
+bool table_is_complete(struct table *table);
 
 #endif /* WORLDWISE_TABLE_H */
