@@ -6,21 +6,17 @@
 #include "core.h"
 #include "wait.h"
 
-/* The first cycle in which the instruction can be issued as far as one operand goes. */
+/* The first cycle in which the instruction could be issued if its stages alone decided when an operand is needed. */
 static uint64_t operand(const struct value *value, enum role role, const struct timing *timing)
 {
 	unsigned int need = timing->need[role];
-	uint64_t ready;
 
 	if (role == ROLE_ACCUMULATE && value->group && value->group == timing->group)
 		return value->added;
 	/* What is loaded comes to an address sooner. */
 	if (role == ROLE_ADDRESS && value->cause == CAUSE_MEMORY)
 		need += timing->early;
-	ready = value->ready > need ? value->ready - need : 0;
-	if (timing->least && value->issued && value->issued + timing->least > ready)
-		ready = value->issued + timing->least;
-	return ready;
+	return value->ready > need ? value->ready - need : 0;
 }
 
 /* Waits for all operands; returns when the last was there. */
@@ -36,6 +32,8 @@ static uint64_t operands(const struct core *core, const struct operation *operat
 		if (ready > last)
 			last = ready;
 		wait_for(wait, ready, value->cause);
+		if (timing->behind && value->issued)
+			wait_for(wait, value->issued + timing->behind, value->cause);
 	}
 	return last;
 }

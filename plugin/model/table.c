@@ -48,7 +48,7 @@ static const struct name numbers[] = {
 static const struct name bytes[] = {
 	BYTE(latency), BYTE(second_latency), BYTE(busy),    BYTE(uops),  BYTE(each),       BYTE(pairs),
 	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies), BYTE(holds),
-	BYTE(hurry),   BYTE(least),          BYTE(gives),   BYTE(takes),
+	BYTE(hurry),   BYTE(behind),         BYTE(gives),   BYTE(takes),
 };
 #undef BYTE
 

@@ -75,7 +75,7 @@ _BIG = Names(
         " load_multi store_multi f_flags vload_struct64"
     ),
     keys=_words(
-        "latency second_latency busy uops each pairs early forward multiplies alone holds hurry least gives takes"
+        "latency second_latency busy uops each pairs early forward multiplies alone holds hurry behind gives takes"
         " need_value need_shifted need_accumulate need_address need_data"
     ),
     ports=_words("ports second"),
