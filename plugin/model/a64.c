@@ -152,8 +152,10 @@ static void multiply(struct operation *operation, uint32_t word)
 		return;
 	reads(operation, field(word, 5, 5), ROLE_VALUE);
 	reads(operation, field(word, 16, 5), ROLE_VALUE);
-	if (operation->class != CLASS_mulh)
+	if (operation->class != CLASS_mulh) {
+		operation->wide = field(word, 10, 5) != 31; /* it adds to a sum */
 		reads(operation, field(word, 10, 5), ROLE_ACCUMULATE);
+	}
 	writes(operation, field(word, 0, 5));
 }
 

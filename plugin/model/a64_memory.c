@@ -37,8 +37,10 @@ static void structures(struct operation *operation, uint32_t word)
 	operation->moves = registers[opcode];
 	if (operation->store)
 		operation->class = plain ? CLASS_vstore_multi : CLASS_vstore_struct;
+	else if (plain)
+		operation->class = CLASS_vload_multi;
 	else
-		operation->class = plain ? CLASS_vload_multi : CLASS_vload_struct;
+		operation->class = field(word, 10, 2) == 3 ? CLASS_vload_struct64 : CLASS_vload_struct;
 	for (unsigned int i = 0; i < operation->moves; i++)
 		moves_register(operation, (field(word, 0, 5) + i) % 32, true);
 	if (bit(word, 23))

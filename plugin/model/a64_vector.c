@@ -217,7 +217,9 @@ static void shift_immediate(struct operation *operation, uint32_t word)
 	one_vector(operation, word);
 	if (operation->class == CLASS_v_shift_acc)
 		also_reads_result(operation, word, ROLE_ACCUMULATE);
-	else if (operation->class == CLASS_v_shift_insert || (opcode >= 16 && opcode <= 19 && bit(word, 30)))
+	else if (operation->class == CLASS_v_shift_insert)
+		also_reads_result(operation, word, ROLE_ACCUMULATE);
+	else if (opcode >= 16 && opcode <= 19 && bit(word, 30))
 		also_reads_result(operation, word, ROLE_VALUE);
 }
 

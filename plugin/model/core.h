@@ -20,9 +20,11 @@ struct slot {
 
 /* What is known of a register's newest value. */
 struct value {
-	uint64_t ready; /* for all uses but the next two */
-	uint64_t added; /* for an operand that is added to a product of the same group */
+	uint64_t ready;  /* for all uses but the next two */
+	uint64_t added;  /* for an operand that is added to a product of the same group */
+	uint64_t issued; /* in order: its instruction was */
 	uint8_t group;
+	uint8_t gives; /* out of order: the regions that forward it at once */
 	uint8_t cause; /* what waiting for it is waiting for */
 };
 

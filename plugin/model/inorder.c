@@ -6,20 +6,36 @@
 #include "core.h"
 #include "wait.h"
 
-static void operands(const struct core *core, const struct operation *operation, const struct timing *timing,
-		     struct wait *wait)
+/* The first cycle in which the instruction could be issued if its stages alone decided when an operand is needed. */
+static uint64_t operand(const struct value *value, enum role role, const struct timing *timing)
 {
+	unsigned int need = timing->need[role];
+
+	if (role == ROLE_ACCUMULATE && value->group && value->group == timing->group)
+		return value->added;
+	/* What is loaded comes to an address sooner. */
+	if (role == ROLE_ADDRESS && value->cause == CAUSE_MEMORY)
+		need += timing->early;
+	return value->ready > need ? value->ready - need : 0;
+}
+
+/* Waits for all operands; returns when the last was there. */
+static uint64_t operands(const struct core *core, const struct operation *operation, const struct timing *timing,
+			 struct wait *wait)
+{
+	uint64_t last = 0;
+
 	for (unsigned int i = 0; i < operation->sources; i++) {
 		const struct value *value = &core->values[operation->source[i]];
-		enum role role = operation->role[i];
-		uint64_t ready = value->ready;
+		uint64_t ready = operand(value, operation->role[i], timing);
 
-		if (role == ROLE_ACCUMULATE && value->group && value->group == timing->group)
-			ready = value->added;
-		else
-			ready = ready > timing->need[role] ? ready - timing->need[role] : 0;
+		if (ready > last)
+			last = ready;
 		wait_for(wait, ready, value->cause);
+		if (timing->behind && value->issued)
+			wait_for(wait, value->issued + timing->behind, value->cause);
 	}
+	return last;
 }
 
 /* The first cycle from `from` with a port that stays free; it is taken. */
@@ -49,7 +65,7 @@ static uint64_t issue(struct core *core, const struct step *step, const struct t
 	unsigned int busy = timing->each || timing->pairs ? core_moves(step, timing) : timing->busy;
 	uint64_t cycle;
 
-	if (core->dispatched >= core->table->width || (timing->alone == 1 && core->dispatched))
+	if (core->dispatched >= core->table->width || ((timing->alone & 1) && core->dispatched))
 		wait_for(wait, core->dispatch + 1, CAUSE_ISSUE);
 	cycle = timing->ports ? take_port(core, timing, busy, wait->until) : wait->until;
 	if (cycle > wait->until) {
@@ -60,8 +76,12 @@ static uint64_t issue(struct core *core, const struct step *step, const struct t
 		core->dispatch = cycle;
 		core->dispatched = 0;
 	}
-	core->dispatched = timing->alone ? core->table->width : core->dispatched + 1;
-	return cycle;
+	core->dispatched = timing->alone == 1 || timing->alone == 2 ? core->table->width : core->dispatched + 1;
+	if (!timing->holds || busy < 2)
+		return cycle;
+	/* In the last cycle of its issue another may be beside it. */
+	core->dispatch = cycle + busy - 1;
+	return core->dispatch;
 }
 
 static void results(struct core *core, const struct operation *operation, const struct timing *timing, uint64_t cycle,
@@ -70,6 +90,7 @@ static void results(struct core *core, const struct operation *operation, const 
 	unsigned int last = operation->results;
 	struct value value = { .ready = done,
 			       .added = timing->group ? cycle + timing->forward : done,
+			       .issued = cycle,
 			       .group = timing->group,
 			       .cause = (uint8_t)core_cause(timing, operation) };
 
@@ -93,13 +114,17 @@ enum cause inorder_step(struct core *core, const struct step *step)
 	const struct timing *timing = timing_of(core->table, operation);
 	uint64_t fetch = core_fetch(core, step);
 	struct wait wait = { .until = core->dispatch, .cause = CAUSE_ISSUE };
+	uint64_t there;
 	uint64_t cycle;
 	uint64_t done;
 
 	wait_for(&wait, fetch, core->redirected == fetch ? (enum cause)core->redirect_cause : CAUSE_ISSUE);
-	operands(core, operation, timing, &wait);
+	there = operands(core, operation, timing, &wait);
 	cycle = issue(core, step, timing, &wait);
 	done = cycle + timing->latency;
+	/* What need not wait for its operands executes in the first stage that can. */
+	if (timing->hurry)
+		done -= cycle - there < timing->hurry ? cycle - there : timing->hurry;
 	if (operation->moves && !operation->store)
 		done = core_load(core, step, timing, cycle);
 	results(core, operation, timing, cycle, done);

@@ -56,7 +56,7 @@ static bool read_line(struct model *model, const char *line)
 	return model->mcu ? mcu_read_line(model->mcu, line) : table_read_line(&model->table, line);
 }
 
-static bool is_complete(const struct model *model)
+static bool is_complete(struct model *model)
 {
 	if (model->dual)
 		return dual_complete(model->dual);

@@ -8,8 +8,9 @@
 
 /*
  * The classes of instructions of the A profile, by the names that cores/ uses. A class is twice in a core's table: by
- * its name, and with "_q" for the form that works on 128 bits; where the second is not there, the first serves. Those
- * of the last lines are of A32 and T32 alone.
+ * its name, and with "_q" for the form that works on 128 bits, of pairs for two times 64, and of products for one that
+ * is added to a sum; where the second is not there, the first serves. Those of the last lines are of A32 and T32 alone,
+ * but for vload_struct64: LD2 to LD4 of elements of 64 bits, for which vload_struct serves where it is not there.
  */
 /* clang-format off */
 #define CLASSES(X) \
@@ -30,7 +31,7 @@
 	X(sha512) X(hint) X(barrier) X(exclusive) X(system) X(trap) X(unknown) \
 	X(alu_imm) X(alu_shift_reg) X(shift_imm) X(extend) X(extend_add) X(pack) X(parallel) X(saturate) \
 	X(mla32) X(mul16) X(mlal) X(umaal) X(load_shift) X(load_byte) X(load_byte_index) X(load_byte_shift) \
-	X(load_multi) X(store_multi) X(f_flags)
+	X(load_multi) X(store_multi) X(f_flags) X(vload_struct64)
 /* clang-format on */
 
 #define CLASS_NAME(name) CLASS_##name,

@@ -30,6 +30,8 @@ static void operands(const struct core *core, const struct operation *operation,
 			ready = value->added;
 		else if (operation->role[i] == ROLE_VALUE && value->cause == CAUSE_MEMORY)
 			ready = ready > passage->timing->early ? ready - passage->timing->early : 0;
+		else if (value->gives && passage->timing->takes && !(value->gives & passage->timing->takes))
+			ready++; /* it comes from another region of the vectors' pipes */
 		if (operation->role[i] == ROLE_DATA && passage->timing->second) {
 			if (ready > passage->data)
 				passage->data = ready;
@@ -176,6 +178,7 @@ static void results(struct core *core, const struct operation *operation, const 
 			       .added = timing->group ? passage->done - timing->latency + timing->forward
 						      : passage->done,
 			       .group = timing->group,
+			       .gives = timing->gives,
 			       .cause = (uint8_t)core_cause(timing, operation) };
 
 	if (operation->base_result) {
@@ -210,7 +213,9 @@ static void execute(struct core *core, const struct step *step, struct passage *
 		time = micro(core, passage, timing->ports, passage->ready, timing->latency);
 		if (time > issue)
 			issue = time;
-		if (timing->second) {
+		if (timing->second && load) { /* the vectors' part of a load, behind the other */
+			micro(core, passage, timing->second, time + timing->latency - 2, 1);
+		} else if (timing->second) {
 			uint64_t data = micro(core, passage, timing->second, passage->data, 1);
 
 			if (data > passage->data)

@@ -47,7 +47,8 @@ static const struct name numbers[] = {
 #define BYTE(member) { #member, offsetof(struct timing, member) }
 static const struct name bytes[] = {
 	BYTE(latency), BYTE(second_latency), BYTE(busy),    BYTE(uops),  BYTE(each),       BYTE(pairs),
-	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies),
+	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies), BYTE(holds),
+	BYTE(hurry),   BYTE(behind),         BYTE(gives),   BYTE(takes),
 };
 #undef BYTE
 
@@ -162,8 +163,13 @@ bool table_read_line(struct table *table, const char *text)
 	return false;
 }
 
-bool table_is_complete(const struct table *table)
+bool table_is_complete(struct table *table)
 {
+	struct timing *elements = &table->timing[2 * CLASS_vload_struct64];
+
+	if (!elements->known)
+		memcpy(elements, &table->timing[2 * CLASS_vload_struct], 2 * sizeof(*elements));
+
 	bool window = table->pipeline == PIPELINE_IN_ORDER ||
 		      (table->window && table->window <= MOST_WINDOW && table->retire);
 

@@ -23,12 +23,17 @@ struct timing {
 	uint8_t uops;           /* micro-operations */
 	uint8_t each;        /* micro-operations for each register that a load or store moves; 0: as many as `uops` */
 	uint8_t pairs;       /* 1: one micro-operation for each two of them */
-	uint8_t early;       /* out of order: what a load brings can be used so many cycles sooner */
+	uint8_t early;       /* what a load brings can be used so many cycles sooner; in order, by an address */
 	uint8_t group;       /* results of a group are forwarded to operands that are added to; 0 for none */
 	uint8_t forward;     /* the latency then */
 	uint8_t need[ROLES]; /* in order: so many cycles after its issue is an operand of that role needed */
-	uint8_t alone;       /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle */
-	uint8_t multiplies;  /* for the report: waiting for it is waiting for a multiplier */
+	uint8_t alone; /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle; 3: nothing before it */
+	uint8_t holds;  /* in order: 1: issued for as many cycles as it takes its port; its time counts from the last */
+	uint8_t hurry;  /* in order: so many cycles sooner is its result there, if its operands came so much sooner */
+	uint8_t behind; /* in order: an operand comes no sooner than so many cycles behind its instruction's issue */
+	uint8_t gives;  /* out of order: bits of the regions that forward its result at once */
+	uint8_t takes;  /* out of order: bits of those that it takes one from; from others one comes a cycle later */
+	uint8_t multiplies; /* for the report: waiting for it is waiting for a multiplier */
 };
 
 /* At most `most` micro-operations that can go to `ports` are dispatched in a cycle; `queue` of them wait there. */
@@ -60,7 +65,7 @@ static inline const struct timing *timing_of(const struct table *table, const st
 /* Lines of a table, of which the first says the kind. False if one is not understood. */
 bool table_read_kind(struct table *table, const char *kind);
 bool table_read_line(struct table *table, const char *line);
-/* Whether it has what no core can be without. */
-bool table_is_complete(const struct table *table);
+/* Fills in classes for which others serve; whether it has what no core can be without. */
+bool table_is_complete(struct table *table);
 
 #endif /* WORLDWISE_TABLE_H */

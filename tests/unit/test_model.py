@@ -157,7 +157,8 @@ RULES = {
     "v_shift_insert": "sli sri", "v_shift_long": "sshll sshll2 ushll ushll2", "v_shift_narrow": "shrn shrn2",
     "v_shift_reg": "ushl", "v_table": "tbl tbx", "v_to_core": "smov umov", "v_trn": "trn1 trn2",
     "v_zip": "uzp1 uzp2 zip1 zip2", "vload_lane": "ld1r ld4r", "vload_lane vload_multi": "ld1",
-    "vload_lane vload_struct": "ld2", "vload_struct": "ld3 ld4", "vstore_lane vstore_multi": "st1",
+    "vload_lane vload_struct vload_struct64": "ld2", "vload_struct vload_struct64": "ld3 ld4",
+    "vstore_lane vstore_multi": "st1",
     "vstore_lane vstore_struct": "st2", "vstore_struct": "st3 st4",
 }  # fmt: skip
 
@@ -423,7 +424,7 @@ KERNELS = {
 }
 TAKEN = {
     "cortex-a53": (5, 7, 2, 2, 2, 1, 4, 4),
-    "cortex-a55": (3, 5, 2, 2, 2, 1, 4, 4),
+    "cortex-a55": (5, 7, 1, 2, 3, 1, 4, 2),
     "cortex-a72": (5, 7, 1, 2, 3, 1, 3, 4),
     "cortex-a76": (4, 7, 1, 2, 2, 1, 2, 4),
     "cortex-a78": (2, 1, 1, 2, 2, 1, 2, 4),

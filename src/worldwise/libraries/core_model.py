@@ -72,11 +72,11 @@ _BIG = Names(
         " f_add f_compare f_mul f_mac f_div32 f_div64 f_convert f_to_core f_from_core aes aes_mix sha1 sha256"
         " sha256_schedule sha3 sha512 hint barrier exclusive system trap unknown alu_imm alu_shift_reg shift_imm extend"
         " extend_add pack parallel saturate mla32 mul16 mlal umaal load_shift load_byte load_byte_index load_byte_shift"
-        " load_multi store_multi f_flags"
+        " load_multi store_multi f_flags vload_struct64"
     ),
     keys=_words(
-        "latency second_latency busy uops each pairs early forward multiplies alone need_value need_shifted"
-        " need_accumulate need_address need_data"
+        "latency second_latency busy uops each pairs early forward multiplies alone holds hurry behind gives takes"
+        " need_value need_shifted need_accumulate need_address need_data"
     ),
     ports=_words("ports second"),
 )
