@@ -26,15 +26,10 @@ C25519 = (
     ("monocypher-sys", "4.0.2", "dc11b58afcc9e7b8dc05ae2a2050b5a7a368ba1155bc0f9b1ad81ccedf5f1c96"),
     "Monocypher/tests/externals/c25519",
 )
-# wolfSSL 5.6.6, of which the Cortex-M7's figures are; and 5.5.4, the last before 5.6.0, of which the M33's are: 5.6.4
-# came with other assembly of P-256.
-WOLFSSL_566 = (
+# wolfSSL 5.6.6, of which the figures of the Cortex-M7 are.
+WOLFSSL = (
     ("wolfssl-sys", "1.0.0", "add7d51a8bdec974e75c59acca2aee16c1ad9002df83835c7534bd05bf329a0b"),
     "wolfssl-src",
-)
-WOLFSSL_554 = (
-    ("wolfssl-sys", "0.1.14", "e6e697ffc5ab0d824d372bfc83678186cc40586822804a8a7eec97e312b875c8"),
-    "vendor",
 )
 HARNESS = paths.GUEST / "validation"
 # QEMU's processor only decodes; the models decide the cycles.
@@ -189,7 +184,6 @@ class McuProgram(_OneFile, _OnBoard):
         files, include: the library's sources and folders of headers below its folder.
         headers: settings of the library from guest/adapters.
         crate: the crate that the library is in: name, version and digest, and the folder in it.
-        archive: the archive in that folder that has the library, if it is in one.
         source: the source package that it is in otherwise.
         parts: folders of that package, if it is one of the root OLD, not of the lab.
         flash: the flash of the figures' board, if that has wait states.
@@ -203,7 +197,6 @@ class McuProgram(_OneFile, _OnBoard):
     include: tuple[str, ...] = (".",)
     headers: tuple[str, ...] = ()
     crate: tuple[tuple[str, str, str], str] | None = None
-    archive: str = ""
     source: str = ""
     parts: tuple[str, ...] = ()
     flash: Flash | None = None
@@ -233,7 +226,7 @@ class McuProgram(_OneFile, _OnBoard):
             },
             settings={
                 "PACKAGES": " ".join(locked),
-                "SOURCE": f"/build/{self.source}" if locked else f"/in/source/{self.archive}",
+                "SOURCE": f"/build/{self.source}" if locked else "/in/source",
                 "FLAGS": _flags(board.core),
                 "LEVEL": self.level,
                 "FILES": " ".join(self.files),
@@ -380,21 +373,12 @@ PROGRAMS: Mapping[str, Built] = {
             flash=Flash("olimex-stm32-h405", 5),
         ),
         McuProgram(
-            name="wolfssl-h563",
-            board="mps2-an505",
-            cells="mcu_wolfssl.c",
-            level="-Os -DWOLFSSL_USER_SETTINGS",
-            files=_wolfssl(*_WOLFSSL),
-            crate=WOLFSSL_554,
-            archive="wolfssl-5.5.4-stable.tar.gz",
-        ),
-        McuProgram(
             name="wolfssl-h753",
             board="mps2-an500",
             cells="mcu_wolfssl.c",
             level="-O2 -DWOLFSSL_USER_SETTINGS -DVALIDATION_THUMB2",
             files=_wolfssl(*_WOLFSSL, *_THUMB2),
-            crate=WOLFSSL_566,
+            crate=WOLFSSL,
         ),
     )
 }  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A program of the validation for a microcontroller: our harness with a library, for the machine whose linker script is
 # SCRIPT. FLAGS are the core's, LEVEL the optimisation of the figures; FILES are the library's sources below SOURCE, and
-# INCLUDE its folders of headers. PACKAGES are as in packages.sh, empty for what is a tree. SOURCE may be an archive.
+# INCLUDE its folders of headers. PACKAGES are as in packages.sh, empty for what is a tree.
 . /in/recipes/common.sh
 . /in/recipes/packages.sh
 
@@ -11,11 +11,6 @@ read -ra include <<<"$INCLUDE"
 read -ra files <<<"$FILES"
 gcc=(arm-none-eabi-gcc "${flags[@]}" -ffunction-sections -fdata-sections -I /in/validation -I /in/bench -I /in/mcu)
 mkdir objects
-if [ -f "$SOURCE" ]; then
-	mkdir unpacked
-	tar --strip-components=1 --no-same-owner -C unpacked -xf "$SOURCE"
-	SOURCE=/build/unpacked
-fi
 cd "$SOURCE"
 for file in "${files[@]}"; do
 	"${gcc[@]}" "${level[@]}" -w "${include[@]/#/-I}" -c "$file" -o "/build/objects/$(basename "$file").o"
