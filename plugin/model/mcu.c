@@ -177,6 +177,8 @@ static int neighbours(const struct mcu *mcu, const struct step *step)
 			return (int)mcu->numbers[MCU_LOAD_AFTER_STORE];
 		return is_pipelined(mcu, step) ? -(int)mcu->numbers[MCU_LOAD_PIPELINED] : 0;
 	}
+	if (op->class == T32_LOADS)
+		return before->class == T32_STORE && !before->jumped ? (int)mcu->numbers[MCU_LOADS_AFTER_STORE] : 0;
 	if (op->class != T32_STORE)
 		return 0;
 	if (!op->indexed)
@@ -261,20 +263,23 @@ static void write_results(struct mcu *mcu, const struct step *step, uint64_t beg
 		}
 }
 
-static enum mcu_number refill_of(const struct t32_op *op)
+static enum mcu_number refill_of(const struct mcu *mcu, const struct t32_op *op)
 {
 	if (op->class == T32_CALL)
 		return MCU_REFILL_CALL;
 	if (op->class == T32_JUMP)
 		return MCU_REFILL_REGISTER;
-	return op->class == T32_BRANCH ? MCU_REFILL : MCU_REFILL_LOAD;
+	if (op->class != T32_BRANCH)
+		return MCU_REFILL_LOAD;
+	/* CBZ and CBNZ have an operand, which is looked at late. */
+	return op->operands && mcu->numbers[MCU_COMPARE_LATE] ? MCU_REFILL_REGISTER : MCU_REFILL;
 }
 
 static void go_on(struct mcu *mcu, const struct step *step)
 {
 	/* An exception comes between any two instructions; it is no branch. */
 	if (step->op->writes_pc && step->taken)
-		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
+		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(mcu, step->op)]);
 }
 
 static void remember(struct mcu *mcu, const struct step *step, bool paired, bool several)

@@ -21,19 +21,20 @@ struct mcu_class {
 
 /* Numbers of a core. What a core does not have is 0. */
 enum mcu_number {
-	MCU_WIDTH,            /* instructions that may begin in a cycle: 1, and more are of dual.c */
-	MCU_LOAD_PIPELINED,   /* cycles that a load saves behind a load */
-	MCU_STORE_PIPELINED,  /* that a store with an index saves behind a load */
-	MCU_STORE_INDEXED,    /* more for a store to the sum of two registers */
-	MCU_UPDATES_CHAIN,    /* 1 if loads that write back are pipelined too, on another base than the load before */
-	MCU_STORE_HIDES,      /* cycles that a store with a constant saves behind a load */
-	MCU_LOAD_AFTER_STORE, /* more for a load behind a store */
-	MCU_ADDRESS_WAIT,     /* more for an address made by the data-processing instruction before */
-	MCU_ADDRESS_EARLY,    /* how much sooner an address must be there than another operand */
-	MCU_SUM_LATE,         /* how much later the summand of a product may be there */
-	MCU_DATA_LATE,        /* how much later what is stored may be there */
-	MCU_FLAGS_LATE,       /* more for a product, or a sum with a rotated constant, that sets the flags */
-	MCU_ROTATED,          /* latency of data processing with a rotated constant; 0 for its class's */
+	MCU_WIDTH,             /* instructions that may begin in a cycle: 1, and more are of dual.c */
+	MCU_LOAD_PIPELINED,    /* cycles that a load saves behind a load */
+	MCU_STORE_PIPELINED,   /* that a store with an index saves behind a load */
+	MCU_STORE_INDEXED,     /* more for a store to the sum of two registers */
+	MCU_UPDATES_CHAIN,     /* 1 if loads that write back are pipelined too, on another base than the load before */
+	MCU_STORE_HIDES,       /* cycles that a store with a constant saves behind a load */
+	MCU_LOAD_AFTER_STORE,  /* more for a load behind a store */
+	MCU_LOADS_AFTER_STORE, /* more for a load of several behind a store */
+	MCU_ADDRESS_WAIT,      /* more for an address made by the data-processing instruction before */
+	MCU_ADDRESS_EARLY,     /* how much sooner an address must be there than another operand */
+	MCU_SUM_LATE,          /* how much later the summand of a product may be there */
+	MCU_DATA_LATE,         /* how much later what is stored may be there */
+	MCU_FLAGS_LATE,        /* more for a product, or a sum with a rotated constant, that sets the flags */
+	MCU_ROTATED,           /* latency of data processing with a rotated constant; 0 for its class's */
 	MCU_WIDE_GROUP,   /* wide ones in a row at 2 mod 4 behind one of several cycles, that cost one more; 0: never */
 	MCU_WIDE_TARGET,  /* more if a branch goes to a wide instruction at 2 mod 4 */
 	MCU_FOLDED,       /* cycles that IT saves behind a narrow instruction */
@@ -42,6 +43,7 @@ enum mcu_number {
 	MCU_REFILL_CALL,  /* for a call */
 	MCU_REFILL_REGISTER, /* for one to an address in a register */
 	MCU_REFILL_LOAD,     /* for one to an address from memory */
+	MCU_COMPARE_LATE,    /* 1 if a comparison with zero that branches is known as late as one to a register */
 	MCU_NUMBERS
 };
 

@@ -16,6 +16,7 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_UPDATES_CHAIN] = "updates_chain",
 	[MCU_STORE_HIDES] = "store_hides",
 	[MCU_LOAD_AFTER_STORE] = "load_after_store",
+	[MCU_LOADS_AFTER_STORE] = "loads_after_store",
 	[MCU_ADDRESS_WAIT] = "address_wait",
 	[MCU_ADDRESS_EARLY] = "address_early",
 	[MCU_SUM_LATE] = "sum_late",
@@ -30,6 +31,7 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_REFILL_CALL] = "refill_call",
 	[MCU_REFILL_REGISTER] = "refill_register",
 	[MCU_REFILL_LOAD] = "refill_load",
+	[MCU_COMPARE_LATE] = "compare_late",
 };
 
 static bool read_number(void *core, const char *name, const char *value)

@@ -28,7 +28,7 @@ ADD_W, STR_W, ADDS_R1 = "eb010002", "f8c10000", "3104"
 LDM3, PUSH3, POP2 = "e890000e", "b530", "bd10"  # ldm r0,{r1,r2,r3}; push {r4,r5,lr}; pop {r4,pc}
 MUL, MLA, UMULL, UMLAL, UDIV = "4348", "fb013002", "fba20103", "fbe20103", "fbb1f0f2"
 CMP_ROTATED, CMP_BYTE, MOVS_ROTATED, ADD_ROTATED = "f1b14fd8", "f1b10f6c", "f45f50d8", "f50050d8"
-BNE, B, BL, BX = "d1f7", "e7fe", "f000f800", "4770"
+BNE, B, BL, BX, CBZ = "d1f7", "e7fe", "f000f800", "4770", "b110"
 IT, VADD, LDREX, SHIFTED, LITERAL = "bf08", "ee300a81", "e8510f00", "eb0100c2", "4801"
 
 Driver = Callable[[str, Iterable[str]], list[str]]
@@ -155,6 +155,18 @@ def test_cycles_of_the_armv6m_cores(drive: Driver) -> None:
         assert cycles(drive, table(core), [BX], PC, PC + 64) == jump
         assert cycles(drive, table(core), [POP2], PC, PC + 64) == pop
         assert cycles(drive, table(core), [BNE], PC) == 1
+
+
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
+def test_a_comparison_with_zero_goes_on_late(drive: Driver, core: str) -> None:
+    assert cycles(drive, table(core), [CBZ], PC, PC + 8) == 3
+    assert cycles(drive, table(core), [CBZ], PC) == 1
+    assert cycles(drive, table(core), [BNE], PC, PC + 8) == 2
+
+
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
+def test_a_load_of_several_waits_behind_a_store(drive: Driver, core: str) -> None:
+    costs(drive, core, [([STR, LDM3], PC, 6), ([STR, ADDS_R1, LDM3], PC, 6), ([STR, PUSH3], PC, 5)])
 
 
 def test_products_and_quotients(drive: Driver) -> None:
@@ -335,6 +347,7 @@ def test_a_missing_class_is_outside(drive: Driver) -> None:
         ("cortex-m4", "number load_pipelined 1", "number load_pipelined 0", [LDR, LDR2], 3),
         ("cortex-m4", "number updates_chain 1", "number updates_chain 0", [LDR_POST, LDR2_POST], 3),
         ("cortex-m4", "number load_after_store 1", "number load_after_store 0", [STR, LDR2], 4),
+        ("cortex-m4", "number loads_after_store 1", "number loads_after_store 0", [STR, LDM3], 6),
         ("cortex-m33", "class load cycles 1 latency 2", "class load cycles 1 latency 1", [LDR, "3001"], 3),
     ],
 )

@@ -43,9 +43,9 @@ def _words(text: str) -> frozenset[str]:
 # As plugin/model/mcu_table.c and t32.c read them.
 _MCU = Names(
     numbers=_words(
-        "width load_pipelined store_pipelined store_indexed updates_chain store_hides load_after_store address_wait"
-        " address_early sum_late data_late flags_late rotated_latency wide_group wide_target"
-        " it_folded branch_pairs refill refill_call refill_register refill_load"
+        "width load_pipelined store_pipelined store_indexed updates_chain store_hides load_after_store"
+        " loads_after_store address_wait address_early sum_late data_late flags_late rotated_latency"
+        " wide_group wide_target it_folded branch_pairs refill refill_call refill_register refill_load compare_late"
     ),
     classes=_words(
         "alu shift shifted dsp mul mla mull mlal div load store loads stores exclusive branch call jump table system"

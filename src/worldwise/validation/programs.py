@@ -26,6 +26,11 @@ C25519 = (
     ("monocypher-sys", "4.0.2", "dc11b58afcc9e7b8dc05ae2a2050b5a7a368ba1155bc0f9b1ad81ccedf5f1c96"),
     "Monocypher/tests/externals/c25519",
 )
+# wolfSSL 5.6.6, of which the figures of the Cortex-M7 are.
+WOLFSSL = (
+    ("wolfssl-sys", "1.0.0", "add7d51a8bdec974e75c59acca2aee16c1ad9002df83835c7534bd05bf329a0b"),
+    "wolfssl-src",
+)
 HARNESS = paths.GUEST / "validation"
 # QEMU's processor only decodes; the models decide the cycles.
 _A64 = ("qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a76", "-m", "256M")
@@ -368,20 +373,12 @@ PROGRAMS: Mapping[str, Built] = {
             flash=Flash("olimex-stm32-h405", 5),
         ),
         McuProgram(
-            name="wolfssl-h563",
-            board="mps2-an505",
-            cells="mcu_wolfssl.c",
-            level="-Os -DWOLFSSL_USER_SETTINGS",
-            files=_wolfssl(*_WOLFSSL),
-            source="wolfssl",
-        ),
-        McuProgram(
             name="wolfssl-h753",
             board="mps2-an500",
             cells="mcu_wolfssl.c",
             level="-O2 -DWOLFSSL_USER_SETTINGS -DVALIDATION_THUMB2",
             files=_wolfssl(*_WOLFSSL, *_THUMB2),
-            source="wolfssl",
+            crate=WOLFSSL,
         ),
     )
 }  # fmt: skip
