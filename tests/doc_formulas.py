@@ -361,13 +361,19 @@ def _errors(core: str, only: str, by: str = "model") -> Values:
 
 
 @functools.cache
-def _toml(path: str) -> dict[str, Any]:
-    return tomllib.loads((doc_pages.ROOT / "published" / f"{path}.toml").read_text(encoding="utf-8"))
+def _figures(path: str) -> list[dict[str, Any]]:
+    """The figures of published/PATH.toml, those of its rows written out."""
+    text = (doc_pages.ROOT / "published" / f"{path}.toml").read_text(encoding="utf-8")
+    return [
+        table | dict(zip(table.get("columns", ()), row, strict=True))
+        for table in tomllib.loads(text)["figure"]
+        for row in table.get("rows", [[]])
+    ]
 
 
 def _published(path: str, key: str = "value", **where: object) -> Values:
     """The values of published/PATH.toml for which all else is as `where` says."""
-    wanted = [one for one in _toml(path)["figure"] if all(one.get(name) == value for name, value in where.items())]
+    wanted = [one for one in _figures(path) if all(one.get(name) == value for name, value in where.items())]
     found = Values(_flat(one[key] for one in wanted if key in one))
     if not found:
         raise Unfound(f"published/{path}.toml has no figure with {where}")

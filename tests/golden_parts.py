@@ -7,6 +7,7 @@ Names of Python modules stand here alone, and in none of the files: code may mov
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pydantic import TypeAdapter
 
 from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
+from matrices import compact
 from screens import READINGS, golden_screen
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -41,7 +43,7 @@ from worldwise.plan.catalogue import (
     target_names,
 )
 from worldwise.plan.selection import swept
-from worldwise.plan.suite import Suite, load_suite, parse_suite
+from worldwise.plan.suite import Suite, Unavailable, load_suite, parse_suite
 from worldwise.plan.user_code import project
 from worldwise.read import models, published
 from worldwise.read.compared.baseline import Baseline
@@ -56,6 +58,7 @@ from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
 from worldwise.validation import figures
 
+_SEED = re.compile(r"(?<=\+seed=)[0-9a-f]+")
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
 
@@ -127,24 +130,13 @@ class Recipes:
         assert isinstance(target, OpteeMachineTarget)
         return " ".join(target.arguments(boot_words(case), 0, target._beside(case) is not None))
 
-    def lines(self, cases: Iterable[Case]) -> Iterator[str]:
-        """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""
-        known: dict[str, None] = {}
-        machines: dict[str, list[str]] = {}
+    def machines(self, cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
+        """The cases of each machine, which is told by its images with their digests, and QEMU's arguments."""
+        found: dict[tuple[str, ...], list[Case]] = {}
         for case in cases:
-            named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
-            machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
-            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(EMULATED[case.target].program(case))}")
-        for machine, programs in machines.items():
-            yield ""
-            for line in machine.splitlines():
-                number = len(known)
-                if line not in known:
-                    known[line] = None
-                    yield f"[{number + 1}] {line}"
-            numbers = [f"[{list(known).index(line) + 1}]" for line in machine.splitlines()]
-            yield f"machine {' '.join(numbers)}"
-            yield from programs
+            images = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
+            found.setdefault((*images, f"qemu {self.arguments(case)}"), []).append(case)
+        return found
 
 
 @contextlib.contextmanager
@@ -199,24 +191,58 @@ def _digested_once() -> Iterator[None]:
         yield
 
 
-def _recipes_part(name: str, directory: Path) -> str:
+def recipes(directory: Path) -> str:
+    """The machines of all suites' cases, and digests of those of their sweeps; each image once, with its digest."""
     with _stand_ins(directory):
-        return _suite_recipes(name, _recipes())
+        return _text(_recipes(Recipes(open_lab())))
 
 
-@functools.cache
-def _recipes() -> Recipes:
-    return Recipes(open_lab())
+def _recipes(recipes: Recipes) -> Iterator[str]:
+    """Of each suite its machines, those in a row that run the same programs together.
+
+    A machine's line has its images, each with the digest where it is named first, the number of its QEMU's arguments,
+    how many cases run on it, and the SHA-256 of their names and programs, seeds too.
+    """
+    known: dict[str, str] = {}
+    arguments: dict[str, int] = {}
+    for name in SUITES:
+        suite = load_suite(name)
+        yield from ("", f"suite {name}: {len(suite.cases)} cases")
+        machines = recipes.machines(suite.cases)
+        for (*_, qemu), _ in machines.items():
+            if qemu not in arguments:
+                arguments[qemu] = len(arguments) + 1
+                yield f"[{arguments[qemu]}] {qemu}"
+        for programs, some in itertools.groupby(machines.items(), lambda machine: _programs(machine[1])):
+            for (*images, qemu), cases in some:
+                words = []
+                for image_name, digest in (one.split() for one in images):
+                    words.append(image_name if image_name in known else f"{image_name}={digest}")
+                    # An image's name is short for its digest from here on.
+                    assert known.setdefault(image_name, digest) == digest
+                yield f"{' '.join(words)} [{arguments[qemu]}] {len(cases)}: {_digest_of(cases)}"
+            yield from (f"  {program}" for program in programs)
+        yield from _swept(suite, recipes)
 
 
-def _suite_recipes(name: str, recipes: Recipes) -> str:
-    """The machines of a suite's cases, and digests of those of its sweep. Needs `_stand_ins`."""
-    suite = load_suite(name)
-    lines = [f"suite {name}: {len(suite.cases)} cases", *recipes.lines(suite.cases)]
+def _program(case: Case) -> str:
+    return " ".join(EMULATED[case.target].program(case))
+
+
+def _programs(cases: Sequence[Case]) -> list[str]:
+    """What runs on a machine for its cases, without the seeds."""
+    return compact(_SEED.sub("...", _program(case)) for case in cases)
+
+
+def _digest_of(cases: Sequence[Case]) -> str:
+    return _digest(f"{case.id}: {_program(case)}" for case in cases)
+
+
+def _swept(suite: Suite, recipes: Recipes) -> Iterator[str]:
     try:
         cases = swept(suite).cases
     except WorldwiseError:
-        return _text(lines)
+        return
     groups: dict[str, list[Case]] = {}
     machines: dict[tuple[str, ...], Case] = {}
     for case in cases:
@@ -224,11 +250,14 @@ def _suite_recipes(name: str, recipes: Recipes) -> str:
         # All operations of a curve are in one program, and a level changes no option.
         machines.setdefault((case.target, case.implementation, case.curve, case.options), case)
     chosen = set(machines.values())
-    lines += ["", "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"]
+    yield "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"
     for group, members in groups.items():
-        told = recipes.lines(case for case in members if case in chosen)
-        lines.append(f"{group}, {len(members)}: {_digest([*(case.id for case in members), *told])}")
-    return _text(lines)
+        told = [
+            line
+            for images, some in recipes.machines(case for case in members if case in chosen).items()
+            for line in (*images, *(f"{case.id}: {_program(case)}" for case in some))
+        ]
+        yield f"{group}, {len(members)}: {_digest([*(case.id for case in members), *told])}"
 
 
 # Of the lab, that what is fetched or built first needs.
@@ -274,17 +303,20 @@ def _expansion(suite: Suite) -> Iterator[str]:
         )
     yield f"published: {suite.published or '-'}"
     yield f"recommended: {suite.recommended or '-'}"
-    said = ""
-    for case in suite.cases:
-        heading = f"samples {case.samples}, warm-up {case.warmup}:"
-        if heading != said:
-            yield from ("", heading)
-            said = heading
-        yield f"  {case.id}"
+    for (samples, warmup), cases in itertools.groupby(suite.cases, lambda case: (case.samples, case.warmup)):
+        yield from ("", f"samples {samples}, warm-up {warmup}:")
+        yield from (f"  {matrix}" for matrix in compact(case.id for case in cases))
     if suite.unavailable:
         yield from ("", "unavailable:")
-    for one in suite.unavailable:
-        yield f"  {one.target}/{one.implementation} {' '.join(filter(None, (one.curve, one.operation)))}: {one.reason}"
+    yield from (f"  {matrix}" for matrix in compact(_missing(one) for one in suite.unavailable))
+
+
+def _missing(one: Unavailable) -> str:
+    """A case that a suite lacks, and why, with the library and the curve said once."""
+    assert "<" not in one.reason
+    reason = one.reason.replace(one.implementation, "<library>")
+    reason = reason.replace(one.curve, "<curve>") if one.curve else reason
+    return f"{one.target}/{one.implementation} {' '.join(filter(None, (one.curve, one.operation)))}: {reason}"
 
 
 # Values that operations need where the examples of errors do not fit.
@@ -470,8 +502,8 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "help.txt": lambda _: help_texts(),
     "refusals.txt": refusals,
     "operations.txt": lambda _: operations(),
+    "recipes.txt": recipes,
     **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
-    **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
     **{f"reports/{name}.txt": make for name, make in REPORTS.items()},
     **{f"screens/{name}.txt": functools.partial(_screen_part, name) for name in READINGS},
 }
