@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kept runs behind the figures of README and docs/, and the kept outputs of commands.
 
-docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, without
-what follows from other columns, and without the list of packages. A kept run gives the same reading, so every report
-prints of it what it printed of the run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the
-lab and the revision.
+docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, or for
+neighbours that differ in one column; without what follows from other columns, from the rows or from published/, and
+without the list of packages. A kept run gives the same reading, so every report prints of it what it printed of the
+run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision.
 """
 
 import functools
 import io
+import itertools
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -25,8 +26,12 @@ from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.suite import load_suite
 from worldwise.read.models import Reading, Row
+from worldwise.read.published import Figure, Published
+from worldwise.read.row_details.factors import factors
+from worldwise.read.row_order import in_reading_order
 from worldwise.records.model_predictions import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
@@ -40,12 +45,13 @@ DECLARED = FIGURES / "blocks.toml"
 RUNS = FIGURES / "runs"
 OUTPUTS = FIGURES / "outputs"
 OLDER = FIGURES / "older.toml"
-_FORMAT = 1
+_FORMAT = 2
 # Lists of objects that are packed: rows of a table.
 _TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
 # What a row has by its median and the clocks.
 _MEMORY = {"stack", "heap", "flash", "ram", "ta_loaded"}
 _TIMES = "microseconds"
+_EACH = "each"
 
 
 @dataclass(frozen=True)
@@ -109,8 +115,11 @@ def packed(reading: Reading, times: Times) -> str:
     document = json.loads(to_json(reading))
     document.pop("predicted", None)
     document["run"]["packages"] = {}
+    followed = _following(document["run"]["suite"], reading.rows)
     for name in _TABLES:
-        if document[name]:
+        if document[name] == followed.get(name):
+            del document[name]
+        elif document[name]:
             document[name] = _packed_table(document[name])
     document["kept"] = {
         "format": _FORMAT,
@@ -130,8 +139,10 @@ def unpacked(text: str) -> Kept:
     if more["format"] != _FORMAT:
         raise ValueError(f"it is packed by format {more['format']}, not {_FORMAT}")
     for name in _TABLES:
-        if document[name]:
+        if document.get(name):
             document[name] = _unpacked_table(document[name])
+    rows = [Row.model_validate(row) for row in document["rows"]]
+    document = _following(document["run"]["suite"], rows) | document
     # What families say of a host is no field of a reading.
     reading = Reading.model_validate(document)
     predictions = tuple(Predicted.model_validate(one) for one in more["predictions"])
@@ -140,6 +151,20 @@ def unpacked(text: str) -> Kept:
         for case, measure, core, hertz, cycles, low, high in more["times"]
     }
     return Kept(reading.model_copy(update={"predictions": predictions}), times)
+
+
+def _following(suite: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Tables of a reading that follow from its rows, or from the published figures of its suite."""
+    chosen = [row for row in rows if row.target not in PLAIN_TARGETS]
+    return {
+        "factors": [one.model_dump(mode="json") for one in factors(in_reading_order(chosen))],
+        "published_table": [one.model_dump(mode="json") for one in _published_table(suite)],
+    }
+
+
+@functools.cache
+def _published_table(suite: str) -> tuple[Figure, ...]:
+    return Published(load_suite(suite).published).table
 
 
 def _mhz(clock: str) -> float:
@@ -169,13 +194,37 @@ def _packed_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "same": same,
         "words": words,
         "columns": columns,
-        "lines": [[row[name] for name in columns] for row in rows],
+        "lines": _shared([[row[name] for name in columns] for row in rows]),
     }
+
+
+def _shared(lines: Sequence[list[Any]]) -> list[list[Any]]:
+    """Lines in a row that differ in one column alone are one, with all of that column's values there."""
+    found: list[list[Any]] = []
+    # Where the last line has several values.
+    place = -1
+    for line in lines:
+        others = [at for at, cell in enumerate(line) if found and at != place and cell != found[-1][at]]
+        if place >= 0 and not others:
+            found[-1][place][_EACH].append(line[place])
+        elif place < 0 and len(others) == 1:
+            (place,) = others
+            found[-1] = [{_EACH: [found[-1][place], cell]} if at == place else cell for at, cell in enumerate(line)]
+        else:
+            place = -1
+            found.append(line)
+    return found
+
+
+def _each(line: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The lines that a line stands for."""
+    cells = [cell[_EACH] if isinstance(cell, dict) and _EACH in cell else [cell] for cell in line]
+    return itertools.product(*cells)
 
 
 def _unpacked_table(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
-    for line in table["lines"]:
+    for line in itertools.chain.from_iterable(map(_each, table["lines"])):
         row = table["same"] | dict(zip(table["columns"], line, strict=True))
         for name, words in table["words"].items():
             row[name] = words[row[name]]
