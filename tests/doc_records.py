@@ -2,11 +2,12 @@
 """The kept runs behind the figures of README and docs/, and the kept outputs of commands.
 
 docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, or for
-neighbours that differ in one column; without what follows from other columns, from the rows or from published/, and
-without the list of packages. A kept run gives the same reading, so every report prints of it what it printed of the
+neighbours that differ in one column; without what follows from other columns, from the rows, the suite or published/,
+and without the list of packages. A kept run gives the same reading, so every report prints of it what it printed of the
 run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision.
 """
 
+import dataclasses
 import functools
 import io
 import itertools
@@ -28,7 +29,7 @@ from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.suite import load_suite
-from worldwise.read.models import Reading, Row
+from worldwise.read.models import NotAvailable, Reading, Row
 from worldwise.read.published import Figure, Published
 from worldwise.read.row_details.factors import factors
 from worldwise.read.row_order import in_reading_order
@@ -154,19 +155,24 @@ def unpacked(text: str) -> Kept:
 
 
 def _following(suite: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """Tables of a reading that follow from its rows, or from the published figures of its suite."""
+    """Tables of a reading that follow from its rows, or from its suite and the suite's published figures."""
     chosen = [row for row in rows if row.target not in PLAIN_TARGETS]
+    published, unavailable = _of_suite(suite)
     return {
         "factors": [one.model_dump(mode="json") for one in factors(in_reading_order(chosen))],
-        "published_table": [one.model_dump(mode="json") for one in _published_table(suite)],
+        "published_table": [one.model_dump(mode="json") for one in published],
+        "unavailable": [one.model_dump(mode="json") for one in unavailable],
     }
 
 
 @functools.cache
-def _published_table(suite: str) -> tuple[Figure, ...]:
+def _of_suite(name: str) -> tuple[Sequence[Figure], Sequence[NotAvailable]]:
     # A run of own code is of no suite.
-    is_suite = (paths.SUITES / f"{suite}.toml").is_file()
-    return Published(load_suite(suite).published).table if is_suite else ()
+    if not (paths.SUITES / f"{name}.toml").is_file():
+        return (), ()
+    suite = load_suite(name)
+    lacking = [NotAvailable(**dataclasses.asdict(one)) for one in suite.unavailable]
+    return Published(suite.published).table, lacking
 
 
 def _mhz(clock: str) -> float:

@@ -180,30 +180,33 @@ def recipes(directory: Path) -> str:
 
 
 def _recipes(recipes: Recipes) -> Iterator[str]:
-    """Of each suite its machines, those in a row that run the same programs together.
+    """Of each suite its machines, a line each, with the QEMU and the programs that it has by their numbers.
 
-    A machine's line has its images, each with the digest where it is named first, the number of its QEMU's arguments,
-    how many cases run on it, and the SHA-256 of their names and programs, seeds too.
+    A line has the machine's images, each with the digest where it is named first, how many cases run on it, and the
+    SHA-256 of their names and programs, seeds too.
     """
-    known: dict[str, str] = {}
-    arguments: dict[str, int] = {}
+    digests: dict[str, str] = {}
+    qemus: dict[str, int] = {}
+    programs: dict[tuple[str, ...], int] = {}
     for name in SUITES:
         suite = load_suite(name)
         yield from ("", f"suite {name}: {len(suite.cases)} cases")
-        machines = recipes.machines(suite.cases)
-        for (*_, qemu), _ in machines.items():
-            if qemu not in arguments:
-                arguments[qemu] = len(arguments) + 1
-                yield f"[{arguments[qemu]}] {qemu}"
-        for programs, some in itertools.groupby(machines.items(), lambda machine: _programs(machine[1])):
-            for (*images, qemu), cases in some:
-                words = []
-                for image_name, digest in (one.split() for one in images):
-                    words.append(image_name if image_name in known else f"{image_name}={digest}")
-                    # An image's name is short for its digest from here on.
-                    assert known.setdefault(image_name, digest) == digest
-                yield f"{' '.join(words)} [{arguments[qemu]}] {len(cases)}: {_digest_of(cases)}"
-            yield from (f"  {program}" for program in programs)
+        for (*images, qemu), cases in recipes.machines(suite.cases).items():
+            if qemu not in qemus:
+                qemus[qemu] = len(qemus) + 1
+                yield f"[{qemus[qemu]}] {qemu}"
+            some = tuple(_programs(cases))
+            if some not in programs:
+                programs[some] = len(programs) + 1
+                yield from (f"({programs[some]}) {program}" for program in some)
+            words = []
+            for one in images:
+                image_name, digest = one.split()
+                words.append(image_name if image_name in digests else f"{image_name}={digest}")
+                # An image's name is short for its digest from here on.
+                assert digests.setdefault(image_name, digest) == digest
+            numbers = f"[{qemus[qemu]}] ({programs[some]})"
+            yield f"  {' '.join(words)} {numbers} {len(cases)}: {_digest_of(cases)}"
         yield from _swept(suite, recipes)
 
 
