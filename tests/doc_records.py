@@ -4,7 +4,8 @@
 docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, or for
 neighbours that differ in one column; without what follows from other columns, from the rows, the suite or published/,
 and without the list of packages. A kept run gives the same reading, so every report prints of it what it printed of the
-run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision.
+run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision: the lines
+that pages read, and its first paragraph; `...` stands for others.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -366,3 +367,26 @@ def write_output(name: str, one: Output) -> None:
     OUTPUTS.mkdir(parents=True, exist_ok=True)
     text = f"$ {one.command}\nlab {one.lab}\nrevision {one.revision}\n\n{one.text}"
     (OUTPUTS / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+# Of the kept outputs the lines that pages read, from 0: all of them once all blocks and claims are made out.
+READ: dict[str, set[int]] = {}
+LEFT_OUT = "..."
+
+
+def mark(name: str, lines: Iterable[int]) -> None:
+    """Note that a page reads lines of a kept output."""
+    READ.setdefault(name, set()).update(lines)
+
+
+def shortened(text: str, read: Set[int]) -> str:
+    """An output without the lines that no page reads; its first paragraph says what it is of, and stays."""
+    lines = text.split("\n")
+    first = lines.index("") if "" in lines else len(lines)
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        if number in read or number < first or (not line and found and found[-1] not in ("", LEFT_OUT)):
+            found.append(line)
+        elif line and found and found[-1] != LEFT_OUT:
+            found.append(LEFT_OUT)
+    return "\n".join(found).rstrip("\n") + "\n"
