@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kept runs behind the figures of README and docs/, and the kept outputs of commands.
 
-docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, or for
-neighbours that differ in one column; without what follows from other columns, from the rows, the suite or published/,
-and without the list of packages. A kept run gives the same reading, so every report prints of it what it printed of the
-run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision: the lines
-that pages read, and its first paragraph; `...` stands for others.
+docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed by doc_tables.py: a figure that
+several cases have stands once, and neither what follows from the rows, the suite or published/, nor the list of
+packages. A kept run gives the same reading, so every report prints of it what it printed of the run.
+docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision: the lines that
+pages read, and its first paragraph; `...` stands for others.
 """
 
 import dataclasses
 import functools
 import io
-import itertools
 import json
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import doc_tables
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
@@ -52,8 +51,6 @@ _FORMAT = 2
 _TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
 # What a row has by its median and the clocks.
 _MEMORY = {"stack", "heap", "flash", "ram", "ta_loaded"}
-_TIMES = "microseconds"
-_EACH = "each"
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def packed(reading: Reading, times: Times) -> str:
         if document[name] == followed.get(name):
             del document[name]
         elif document[name]:
-            document[name] = _packed_table(document[name])
+            document[name] = doc_tables.packed(document[name])
     document["kept"] = {
         "format": _FORMAT,
         "times": [
@@ -131,7 +128,7 @@ def packed(reading: Reading, times: Times) -> str:
         ],
         "predictions": [one.model_dump(mode="json") for one in reading.predictions],
     }
-    return _written(document) + "\n"
+    return doc_tables.written(document) + "\n"
 
 
 def unpacked(text: str) -> Kept:
@@ -142,7 +139,7 @@ def unpacked(text: str) -> Kept:
         raise ValueError(f"it is packed by format {more['format']}, not {_FORMAT}")
     for name in _TABLES:
         if document.get(name):
-            document[name] = _unpacked_table(document[name])
+            document[name] = doc_tables.unpacked(document[name])
     rows = [Row.model_validate(row) for row in document["rows"]]
     document = _following(document["run"]["suite"], rows) | document
     # What families say of a host is no field of a reading.
@@ -174,87 +171,6 @@ def _of_suite(name: str) -> tuple[Sequence[Figure], Sequence[NotAvailable]]:
     suite = load_suite(name)
     lacking = [NotAvailable(**dataclasses.asdict(one)) for one in suite.unavailable]
     return Published(suite.published).table, lacking
-
-
-def _mhz(clock: str) -> float:
-    figure, unit = clock.split()
-    return float(figure) * {"GHz": 1000, "MHz": 1}[unit]
-
-
-def _packed_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as lists: what all have alike once, texts that come again as their number."""
-    rows = [dict(row) for row in rows]
-    for row in rows:
-        times = row.get(_TIMES)
-        if times and all(value == row["median"] / _mhz(clock) for clock, value in times.items()):
-            row[_TIMES] = " ".join(clock.replace(" ", "") for clock in times)
-    columns = list(rows[0])
-    same = {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)}
-    columns = [name for name in columns if name not in same]
-    words: dict[str, list[str]] = {}
-    for name in columns:
-        texts = [row[name] for row in rows]
-        if all(isinstance(text, str) for text in texts) and len(set(texts)) <= len(texts) / 2:
-            words[name] = list(dict.fromkeys(texts))
-            number = {text: place for place, text in enumerate(words[name])}
-            for row in rows:
-                row[name] = number[row[name]]
-    return {
-        "same": same,
-        "words": words,
-        "columns": columns,
-        "lines": _shared([[row[name] for name in columns] for row in rows]),
-    }
-
-
-def _shared(lines: Sequence[list[Any]]) -> list[list[Any]]:
-    """Lines in a row that differ in one column alone are one, with all of that column's values there."""
-    found: list[list[Any]] = []
-    # Where the last line has several values.
-    place = -1
-    for line in lines:
-        others = [at for at, cell in enumerate(line) if found and at != place and cell != found[-1][at]]
-        if place >= 0 and not others:
-            found[-1][place][_EACH].append(line[place])
-        elif place < 0 and len(others) == 1:
-            (place,) = others
-            found[-1] = [{_EACH: [found[-1][place], cell]} if at == place else cell for at, cell in enumerate(line)]
-        else:
-            place = -1
-            found.append(line)
-    return found
-
-
-def _each(line: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """The lines that a line stands for."""
-    cells = [cell[_EACH] if isinstance(cell, dict) and _EACH in cell else [cell] for cell in line]
-    return itertools.product(*cells)
-
-
-def _unpacked_table(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = []
-    for line in itertools.chain.from_iterable(map(_each, table["lines"])):
-        row = table["same"] | dict(zip(table["columns"], line, strict=True))
-        for name, words in table["words"].items():
-            row[name] = words[row[name]]
-        if isinstance(row.get(_TIMES), str):
-            clocks = [re.sub(r"(?=[GM]Hz)", " ", clock) for clock in row[_TIMES].split()]
-            row[_TIMES] = {clock: row["median"] / _mhz(clock) for clock in clocks}
-        rows.append(row)
-    return rows
-
-
-def _written(document: Mapping[str, Any]) -> str:
-    """JSON with a line for each row of a table, and for each other key."""
-    parts = []
-    for key, value in document.items():
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        if isinstance(value, dict) and "lines" in value:
-            rest = {name: part for name, part in value.items() if name != "lines"}
-            lines = ",\n".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in value["lines"])
-            text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
-        parts.append(f"{json.dumps(key)}:{text}")
-    return "{" + ",\n".join(parts) + "}"
 
 
 @functools.cache
