@@ -292,16 +292,21 @@ def _expansion(suite: Suite) -> Iterator[str]:
         yield from ("", f"samples {samples}, warm-up {warmup}:")
         yield from (f"  {matrix}" for matrix in compact(case.id for case in cases))
     if suite.unavailable:
-        yield from ("", "unavailable:")
-    yield from (f"  {matrix}" for matrix in compact(_missing(one) for one in suite.unavailable))
+        listed = [f"{one.target}/{one.implementation} {one.curve} {one.operation}" for one in suite.unavailable]
+        yield from ("", f"unavailable, SHA-256 of these in their order {_digest(listed)}:")
+        reasons: dict[str, list[str]] = {}
+        for name, one in zip(listed, suite.unavailable, strict=True):
+            reasons.setdefault(_reason(one), []).append(name)
+        for reason, names in reasons.items():
+            yield from (f"  {matrix}" for matrix in compact(sorted(names)))
+            yield f"    {reason}"
 
 
-def _missing(one: Unavailable) -> str:
-    """A case that a suite lacks, and why, with the library and the curve said once."""
+def _reason(one: Unavailable) -> str:
+    """Why a suite lacks a case, with the library and the curve by their kinds."""
     assert "<" not in one.reason
     reason = one.reason.replace(one.implementation, "<library>")
-    reason = reason.replace(one.curve, "<curve>") if one.curve else reason
-    return f"{one.target}/{one.implementation} {' '.join(filter(None, (one.curve, one.operation)))}: {reason}"
+    return reason.replace(one.curve, "<curve>") if one.curve else reason
 
 
 # --- screens ---

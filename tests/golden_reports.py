@@ -94,7 +94,9 @@ def _shown(text: str) -> str:
     """A text, or the first lines of a long one, and its digest."""
     if len(text) <= _LONG:
         return text
-    first = text[: text.rindex("\n", 0, _LONG // 2) + 1]
+    # JSON says the same of each row.
+    most = _LONG // 8 if text[0] in "[{" else _LONG // 2
+    first = text[: text.rindex("\n", 0, most) + 1]
     return f"{first}... and so on: {_digested(text)}"
 
 
@@ -315,7 +317,7 @@ def _gate(directory: Path) -> str:
             texts[f"{limit}: terminal"] = _printed(functools.partial(gate_report.render, found))
         found = gate.compare_runs(a, b, cases.limit("0%"))
     texts["terminal, --full"] = _printed(lambda console: gate_report.render(found, console, full=True))
-    texts["json"] = gate_report.to_json(found)
+    texts["json"] = _digested(gate_report.to_json(found))
     texts["csv"] = gate_report.to_csv(found)
     texts["markdown"] = gate_report.to_markdown(found)
     texts["junit"] = gate_report.to_junit(found)
