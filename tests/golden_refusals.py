@@ -82,7 +82,7 @@ class _Answers:
                     answer = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", f"<{what}>", answer) if word else answer
                 groups.setdefault(answer, []).append(question)
         for answer, some in groups.items():
-            self._lines += [*compact(sorted(some)), *answer.splitlines()]
+            self._lines += [*compact(some), *answer.splitlines()]
 
     def text(self) -> str:
         """All of it."""
