@@ -4,6 +4,7 @@
 As in golden_parts.py, names of Python modules stand here alone.
 """
 
+import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -626,12 +627,20 @@ def _without_ends(text: str) -> str:
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE) + "\n"
 
 
+def _both(short: str, whole: str) -> str:
+    """Two texts in one: before a line that `--help` alone has stands a -, before one of `--help-all` alone a +."""
+    lines = difflib.ndiff(short.splitlines(), whole.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in lines if not line.startswith("?"))
+
+
 def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
     # Not the terminal's width, which is not that of a log.
     context = click.Context(command, info_name=name, parent=above, terminal_width=100, **command.context_settings)
-    yield _without_ends(command.get_help(context))
+    short = _without_ends(command.get_help(context))
     if isinstance(command, Helped) and command.has_more:
-        yield f"--help-all:\n{_without_ends(command.get_help_all(context))}"
+        yield _both(short, _without_ends(command.get_help_all(context)))
+    else:
+        yield short
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
             one = command.get_command(context, below)
