@@ -20,6 +20,8 @@ from worldwise.plan.case import parameters_of
 _TIMES = "microseconds"
 _EACH = "each"
 _CASE = "case"
+# What a reason says of its own row, and what stands for it.
+_IN_REASON = {"implementation": "{implementation}", "curve": "{curve}"}
 
 
 def packed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -30,6 +32,9 @@ def packed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         # What a row has by its median and the clocks.
         if times and all(value == row["median"] / _mhz(clock) for clock, value in times.items()):
             row[_TIMES] = " ".join(clock.replace(" ", "") for clock in times)
+        if _is_reason(row):
+            for name, sign in _IN_REASON.items():
+                row["reason"] = row["reason"].replace(row[name] or sign, sign)
     told = [_of_case(row.get(_CASE, "")) for row in rows]
     follow = [
         name
@@ -70,6 +75,8 @@ def unpacked(table: Mapping[str, Any]) -> list[dict[str, Any]]:
         if isinstance(row.get(_TIMES), str):
             clocks = [re.sub(r"(?=[GM]Hz)", " ", clock) for clock in row[_TIMES].split()]
             row[_TIMES] = {clock: row["median"] / _mhz(clock) for clock in clocks}
+        if _is_reason(row):
+            row["reason"] = row["reason"].format_map(row)
         rows.append(row)
     return rows
 
@@ -85,6 +92,11 @@ def written(document: Mapping[str, Any]) -> str:
             text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
         parts.append(f"{json.dumps(key)}:{text}")
     return "{" + ",\n".join(parts) + "}"
+
+
+def _is_reason(row: Mapping[str, Any]) -> bool:
+    """Whether a row says why a library lacks a curve."""
+    return {"reason", *_IN_REASON} <= row.keys()
 
 
 def _mhz(clock: str) -> float:
