@@ -31,9 +31,9 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.crates import Crates
-from worldwise.plan.case import Case
+from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.selection import swept
-from worldwise.plan.suite import Suite, Unavailable, load_suite
+from worldwise.plan.suite import Suite, load_suite
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.inputs import boot_words
