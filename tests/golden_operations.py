@@ -53,6 +53,7 @@ def _operations() -> Iterator[str]:
     first: dict[str, str] = {}
     parameters_said: dict[str, str] = {}
     libraries_said: dict[str, str] = {}
+    lacking: dict[str, int] = {}
     for target in target_names():
         yield f"target {target}"
         texts = {operation: _operation(target, operation) for operation in operations_of(target)}
@@ -73,7 +74,25 @@ def _operations() -> Iterator[str]:
                     yield f"    takes {', '.join(text.parameters)}"
                 here = f"{name} on {target}"
                 there = libraries_said.setdefault("\n".join(text.libraries), here)
-                yield from (f"    {line}" for line in (text.libraries if here == there else [f"libraries: as {there}"]))
+                if here == there:
+                    yield from (f"    {line}" for line in _numbered(text.libraries, lacking))
+                else:
+                    yield f"    libraries: as {there}"
+
+
+def _numbered(lines: list[str], known: dict[str, int]) -> Iterator[str]:
+    """Lines, those with what is lacking by their numbers if they were there before."""
+    before = []
+    for line in lines:
+        if line in known:
+            before.append(f"{known[line]}")
+        elif line.startswith("not: "):
+            known[line] = len(known) + 1
+            yield f"{line} [{known[line]}]"
+        else:
+            yield line
+    if before:
+        yield f"not, too: {' '.join(before)}"
 
 
 @dataclass(frozen=True)
