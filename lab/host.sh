@@ -222,6 +222,20 @@ install_halves() {
 	wait $!
 }
 
+# Prints requirements/$1.txt, with what it takes from another file by its first line, all of it sorted.
+whole_requirements() {
+	read -r word other <"$repository/requirements/$1.txt" || :
+	if [ "$word" != -r ]; then
+		cat "$repository/requirements/$1.txt"
+		return
+	fi
+	{
+		whole_requirements "${other%.txt}"
+		sed 1d "$repository/requirements/$1.txt"
+	} | awk '{ printf "%s%s", NR == 1 ? "" : /^ / ? "\001" : "\n", $0 } END { print "" }' |
+		LC_ALL=C sort -t = -k 1,1 | tr '\001' '\n'
+}
+
 # Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first
 # screen needs; what draws is added when a command first draws (src/worldwise/report/drawing/library.py).
 make_environment() {
@@ -230,13 +244,13 @@ make_environment() {
 	find_cache
 	key=$({
 		printf '%s\n' "$python_version"
-		cat "$requirements"
+		whole_requirements "$1"
 	} | sha256sum | cut -c 1-12)
 	environment=$cache/venv-$key
 	python=$environment/bin/python
 	# The marker is written last: without it the environment is half made.
 	if [ -e "$environment/complete" ] && [ -x "$python" ]; then
-		leave_notes
+		leave_notes "$1"
 		return
 	fi
 	mkdir -p "$cache" || die "the cache directory $cache cannot be made; WORLDWISE_CACHE names another"
@@ -254,7 +268,7 @@ make_environment() {
 			"$host_python" -I -m venv "$environment" && install_with -m pip install -r "$first"
 		fi && : >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
-	leave_notes
+	leave_notes "$1"
 }
 
 # Each start would ask Python for its version, which takes tenths of a second where a version manager has it, and the
@@ -277,7 +291,7 @@ find_noted() {
 	for note in "$cache"/venv-*/noted; do
 		environment=${note%/*}
 		if [ -e "$environment/complete" ] && [ -x "$environment/bin/python" ] &&
-			cmp -s "$repository/requirements/$1.txt" "$environment/requirements" &&
+			whole_requirements "$1" | cmp -s - "$environment/requirements" &&
 			[ "$(cat "$note")" = "$(state_of "$environment")" ]; then
 			python=$environment/bin/python
 			return 0
@@ -286,10 +300,10 @@ find_noted() {
 	return 1
 }
 
-# Leaves the notes. Without them the next start looks at all again.
+# Leaves the notes of an environment of requirements/$1.txt. Without them the next start looks at all again.
 leave_notes() {
 	{
-		cp "$requirements" "$environment/requirements.$$" && state_of "$environment" >"$environment/noted.$$" &&
+		whole_requirements "$1" >"$environment/requirements.$$" && state_of "$environment" >"$environment/noted.$$" &&
 			mv -f "$environment/requirements.$$" "$environment/requirements" &&
 			mv -f "$environment/noted.$$" "$environment/noted"
 	} 2>/dev/null || :

@@ -296,8 +296,8 @@ def _chosen(printed: Sequence[str], only: str) -> list[str]:
     return [line for number, line in enumerate(printed) if number <= rule or re.search(only, line)]
 
 
-def _lines_of(printed: Sequence[str], lines: Sequence[str], one: Declared) -> list[str]:
-    """Of what is printed the lines that have the same words as a screen's, in order; `...` stays.
+def _lines_of(printed: Sequence[str], lines: Sequence[str], one: Declared, read: set[int]) -> list[str]:
+    """Of what is printed the lines that have the same words as a screen's, in order; `...` stays. `read` gets theirs.
 
     A head of a table may show its first columns alone: then so do the rows below it. So may a line that ends in `...`.
     """
@@ -312,8 +312,10 @@ def _lines_of(printed: Sequence[str], lines: Sequence[str], one: Declared) -> li
         if _RULE.fullmatch(line):
             at = next((place for place in range(at, len(printed)) if _RULE.fullmatch(printed[place])), at)
             found.append(printed[at][: width or None])
+            read.add(at)
             continue
         at, text, end = _begun(printed, line, at, one)
+        read.update((at - 1,) if text == printed[at - 1] else (at - 2, at - 1))
         if line.rstrip().endswith("..."):
             found.append(f"{text[:end]} ...")
         else:
@@ -360,7 +362,9 @@ def _excerpt(one: Declared, lines: Sequence[str]) -> list[str]:
         head = [line for line in part if line.lstrip().startswith("$ ")]
         indent = "    " if lines[0].startswith("    ") else ""
         rest = [line[len(indent) :] for line in part if line not in head]
-        found += head + [f"{indent}{line}".rstrip() for line in _lines_of(kept.text.split("\n"), rest, one)]
+        read: set[int] = set()
+        found += head + [f"{indent}{line}".rstrip() for line in _lines_of(kept.text.split("\n"), rest, one, read)]
+        doc_records.mark(name, read)
     return found
 
 

@@ -4,6 +4,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -68,7 +69,20 @@ def pages(names: tuple[str, ...]) -> None:
     for name in wanted:
         for problem in doc_claims.wrong(doc_claims.claims_of(name), doc_pages.page(name)):
             click.echo(problem)
+    if not names:
+        _shorten()
     click.echo(doc_blocks.listing()[-1])
+
+
+def _shorten() -> None:
+    """Leave out of the kept outputs what no page reads, after all pages were made."""
+    for name, read in doc_records.READ.items():
+        one = doc_records.output(name)
+        # A picture is compared with all of its output.
+        if one and name not in doc_pictures.declared():
+            text = doc_records.shortened(one.text, read)
+            if text != one.text:
+                doc_records.write_output(name, replace(one, text=text))
 
 
 @main.command()

@@ -221,6 +221,11 @@ _FIGURE = r"[+-]?\d[\d,]*(?:\.\d+)?"
 
 
 def _told(words: str, text: str, where: str) -> float:
+    return _found(words, text, where)[0]
+
+
+def _found(words: str, text: str, where: str) -> tuple[float, list[re.Match[str]]]:
+    """The one number, and all places where it is told."""
     words = words.replace("##", "\0")
     last = words.rfind("#")
     if last < 0:
@@ -231,10 +236,11 @@ def _told(words: str, text: str, where: str) -> float:
             pattern += f"({_FIGURE})" if number == last else _FIGURE
         else:
             pattern += r"\s+" if letter.isspace() else re.escape(letter.replace("\0", "#"))
-    found = {one.rstrip(",") for one in re.findall(rf"(?<![\w.,]){pattern}(?!\d)", text)}
+    places = list(re.finditer(rf"(?<![\w.,]){pattern}(?!\d)", text))
+    found = {one[1].rstrip(",") for one in places}
     if len(found) != 1:
         raise Unfound(f"{where}: '{words}' is told {len(found)} times: {', '.join(sorted(found)[:3])}")
-    return float(found.pop().replace(",", ""))
+    return float(found.pop().replace(",", "")), places
 
 
 def _of_row(row: Mapping[str, float] | None, column: str) -> float:
@@ -288,7 +294,13 @@ def _printed(suite: str, section: str, words: str) -> float:
 
 def _output(name: str, words: str) -> float:
     """The number at `#` of words of a kept output."""
-    return _told(words, " ".join(_kept(name).split()), f"the output {name}")
+    # The text in one line, and of each of its letters the line that it stands on.
+    parts = [(number, word) for number, line in enumerate(_kept(name).split("\n")) for word in line.split()]
+    numbers = [number for number, word in parts for _ in f"{word} "]
+    value, places = _found(words, " ".join(word for _, word in parts), f"the output {name}")
+    for place in places:
+        doc_records.mark(name, numbers[place.start() : place.end()])
+    return value
 
 
 def _kept(name: str) -> str:
@@ -303,22 +315,32 @@ def _kept(name: str) -> str:
 def _of_csv(name: str, words: str, column: str) -> float:
     """A figure of the one row of a kept output in CSV that has all these words, each a cell of its own."""
     rows = list(csv.DictReader(_kept(name).splitlines()))
-    found = [row for row in rows if set(words.split()) <= set(row.values())]
+    fitting = [number for number, row in enumerate(rows) if set(words.split()) <= set(row.values())]
+    found = [rows[number] for number in fitting]
+    doc_records.mark(name, [0, *(number + 1 for number in fitting)])
     if len(found) != 1 or not found[0].get(column):
         raise Unfound(f"the output {name}: '{words}' has {len(found)} rows, '{column}' is a column of one")
     return float(found[0][column])
 
 
+_ROW = re.compile(r"(\S+) \(\S+\) +([\d,]+) ")
+
+
 def _selves(name: str, patterns: str) -> float:
     """What functions execute themselves by a kept output of `explain`: all that have a pattern and none with a `!`."""
-    rows = re.findall(r"^(\S+) \(\S+\) +([\d,]+) ", _kept(name).partition("\nFunctions\n")[2], re.MULTILINE)
+    lines = _kept(name).split("\n")
+    head = lines.index("Functions") if "Functions" in lines else len(lines)
+    rows = [(number, _ROW.match(line)) for number, line in enumerate(lines) if number > head]
     wanted = [one for one in patterns.split() if not one.startswith("!")] or ["*"]
     others = [one[1:] for one in patterns.split() if one.startswith("!")]
 
     def has(function: str, of: Iterable[str]) -> bool:
         return any(fnmatch.fnmatchcase(function, one) for one in of)
 
-    found = [int(own.replace(",", "")) for one, own in rows if has(one, wanted) and not has(one, others)]
+    chosen = [(number, row) for number, row in rows if row and has(row[1], wanted) and not has(row[1], others)]
+    found = [int(row[2].replace(",", "")) for _, row in chosen]
+    # With the table's head.
+    doc_records.mark(name, [head, head + 1, head + 2, *(number for number, _ in chosen)])
     if not found:
         raise Unfound(f"the output {name} has no function like '{patterns}'")
     return float(sum(found))
@@ -361,13 +383,19 @@ def _errors(core: str, only: str, by: str = "model") -> Values:
 
 
 @functools.cache
-def _toml(path: str) -> dict[str, Any]:
-    return tomllib.loads((doc_pages.ROOT / "published" / f"{path}.toml").read_text(encoding="utf-8"))
+def _figures(path: str) -> list[dict[str, Any]]:
+    """The figures of published/PATH.toml, those of its rows written out."""
+    text = (doc_pages.ROOT / "published" / f"{path}.toml").read_text(encoding="utf-8")
+    return [
+        table | dict(zip(table.get("columns", ()), row, strict=True))
+        for table in tomllib.loads(text)["figure"]
+        for row in table.get("rows", [[]])
+    ]
 
 
 def _published(path: str, key: str = "value", **where: object) -> Values:
     """The values of published/PATH.toml for which all else is as `where` says."""
-    wanted = [one for one in _toml(path)["figure"] if all(one.get(name) == value for name, value in where.items())]
+    wanted = [one for one in _figures(path) if all(one.get(name) == value for name, value in where.items())]
     found = Values(_flat(one[key] for one in wanted if key in one))
     if not found:
         raise Unfound(f"published/{path}.toml has no figure with {where}")

@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kept runs behind the figures of README and docs/, and the kept outputs of commands.
 
-docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, without
-what follows from other columns, and without the list of packages. A kept run gives the same reading, so every report
-prints of it what it printed of the run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the
-lab and the revision.
+docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed by doc_tables.py: a figure that
+several cases have stands once, and neither what follows from the rows, the suite or published/, nor the list of
+packages. A kept run gives the same reading, so every report prints of it what it printed of the run.
+docs/figures/outputs/NAME.txt is what a command printed, below the command, the lab and the revision: the lines that
+pages read, and its first paragraph; `...` stands for others.
 """
 
+import dataclasses
 import functools
 import io
 import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import doc_tables
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.suite import load_suite
-from worldwise.read.models import Reading, Row
+from worldwise.read.models import NotAvailable, Reading, Row
+from worldwise.read.published import Figure, Published
+from worldwise.read.row_details.factors import factors
+from worldwise.read.row_order import in_reading_order
 from worldwise.records.model_predictions import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
@@ -40,12 +46,11 @@ DECLARED = FIGURES / "blocks.toml"
 RUNS = FIGURES / "runs"
 OUTPUTS = FIGURES / "outputs"
 OLDER = FIGURES / "older.toml"
-_FORMAT = 1
+_FORMAT = 2
 # Lists of objects that are packed: rows of a table.
 _TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
 # What a row has by its median and the clocks.
 _MEMORY = {"stack", "heap", "flash", "ram", "ta_loaded"}
-_TIMES = "microseconds"
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,12 @@ def packed(reading: Reading, times: Times) -> str:
     document = json.loads(to_json(reading))
     document.pop("predicted", None)
     document["run"]["packages"] = {}
+    followed = _following(document["run"]["suite"], reading.rows)
     for name in _TABLES:
-        if document[name]:
-            document[name] = _packed_table(document[name])
+        if document[name] == followed.get(name):
+            del document[name]
+        elif document[name]:
+            document[name] = doc_tables.packed(document[name])
     document["kept"] = {
         "format": _FORMAT,
         "times": [
@@ -120,7 +128,7 @@ def packed(reading: Reading, times: Times) -> str:
         ],
         "predictions": [one.model_dump(mode="json") for one in reading.predictions],
     }
-    return _written(document) + "\n"
+    return doc_tables.written(document) + "\n"
 
 
 def unpacked(text: str) -> Kept:
@@ -130,8 +138,10 @@ def unpacked(text: str) -> Kept:
     if more["format"] != _FORMAT:
         raise ValueError(f"it is packed by format {more['format']}, not {_FORMAT}")
     for name in _TABLES:
-        if document[name]:
-            document[name] = _unpacked_table(document[name])
+        if document.get(name):
+            document[name] = doc_tables.unpacked(document[name])
+    rows = [Row.model_validate(row) for row in document["rows"]]
+    document = _following(document["run"]["suite"], rows) | document
     # What families say of a host is no field of a reading.
     reading = Reading.model_validate(document)
     predictions = tuple(Predicted.model_validate(one) for one in more["predictions"])
@@ -142,61 +152,25 @@ def unpacked(text: str) -> Kept:
     return Kept(reading.model_copy(update={"predictions": predictions}), times)
 
 
-def _mhz(clock: str) -> float:
-    figure, unit = clock.split()
-    return float(figure) * {"GHz": 1000, "MHz": 1}[unit]
-
-
-def _packed_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as lists: what all have alike once, texts that come again as their number."""
-    rows = [dict(row) for row in rows]
-    for row in rows:
-        times = row.get(_TIMES)
-        if times and all(value == row["median"] / _mhz(clock) for clock, value in times.items()):
-            row[_TIMES] = " ".join(clock.replace(" ", "") for clock in times)
-    columns = list(rows[0])
-    same = {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)}
-    columns = [name for name in columns if name not in same]
-    words: dict[str, list[str]] = {}
-    for name in columns:
-        texts = [row[name] for row in rows]
-        if all(isinstance(text, str) for text in texts) and len(set(texts)) <= len(texts) / 2:
-            words[name] = list(dict.fromkeys(texts))
-            number = {text: place for place, text in enumerate(words[name])}
-            for row in rows:
-                row[name] = number[row[name]]
+def _following(suite: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Tables of a reading that follow from its rows, or from its suite and the suite's published figures."""
+    chosen = [row for row in rows if row.target not in PLAIN_TARGETS]
+    published, unavailable = _of_suite(suite)
     return {
-        "same": same,
-        "words": words,
-        "columns": columns,
-        "lines": [[row[name] for name in columns] for row in rows],
+        "factors": [one.model_dump(mode="json") for one in factors(in_reading_order(chosen))],
+        "published_table": [one.model_dump(mode="json") for one in published],
+        "unavailable": [one.model_dump(mode="json") for one in unavailable],
     }
 
 
-def _unpacked_table(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = []
-    for line in table["lines"]:
-        row = table["same"] | dict(zip(table["columns"], line, strict=True))
-        for name, words in table["words"].items():
-            row[name] = words[row[name]]
-        if isinstance(row.get(_TIMES), str):
-            clocks = [re.sub(r"(?=[GM]Hz)", " ", clock) for clock in row[_TIMES].split()]
-            row[_TIMES] = {clock: row["median"] / _mhz(clock) for clock in clocks}
-        rows.append(row)
-    return rows
-
-
-def _written(document: Mapping[str, Any]) -> str:
-    """JSON with a line for each row of a table, and for each other key."""
-    parts = []
-    for key, value in document.items():
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        if isinstance(value, dict) and "lines" in value:
-            rest = {name: part for name, part in value.items() if name != "lines"}
-            lines = ",\n".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in value["lines"])
-            text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
-        parts.append(f"{json.dumps(key)}:{text}")
-    return "{" + ",\n".join(parts) + "}"
+@functools.cache
+def _of_suite(name: str) -> tuple[Sequence[Figure], Sequence[NotAvailable]]:
+    # A run of own code is of no suite.
+    if not (paths.SUITES / f"{name}.toml").is_file():
+        return (), ()
+    suite = load_suite(name)
+    lacking = [NotAvailable(**dataclasses.asdict(one)) for one in suite.unavailable]
+    return Published(suite.published).table, lacking
 
 
 @functools.cache
@@ -309,3 +283,26 @@ def write_output(name: str, one: Output) -> None:
     OUTPUTS.mkdir(parents=True, exist_ok=True)
     text = f"$ {one.command}\nlab {one.lab}\nrevision {one.revision}\n\n{one.text}"
     (OUTPUTS / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+# Of the kept outputs the lines that pages read, from 0: all of them once all blocks and claims are made out.
+READ: dict[str, set[int]] = {}
+LEFT_OUT = "..."
+
+
+def mark(name: str, lines: Iterable[int]) -> None:
+    """Note that a page reads lines of a kept output."""
+    READ.setdefault(name, set()).update(lines)
+
+
+def shortened(text: str, read: Set[int]) -> str:
+    """An output without the lines that no page reads; its first paragraph says what it is of, and stays."""
+    lines = text.split("\n")
+    first = lines.index("") if "" in lines else len(lines)
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        if number in read or number < first or (not line and found and found[-1] not in ("", LEFT_OUT)):
+            found.append(line)
+        elif line and found and found[-1] != LEFT_OUT:
+            found.append(LEFT_OUT)
+    return "\n".join(found).rstrip("\n") + "\n"

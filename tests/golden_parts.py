@@ -7,55 +7,40 @@ Names of Python modules stand here alone, and in none of the files: code may mov
 import contextlib
 import functools
 import hashlib
-import json
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
-from golden_refusals import help_texts, parameters_there, refusals
+from golden_operations import operations
+from golden_refusals import help_texts, refusals
 from golden_reports import REPORTS
+from golden_schemas import schemas
+from matrices import compact
 from screens import READINGS, golden_screen
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.families.echo import host_times as echo_host
 from worldwise.families.keycache import build as keycache
 from worldwise.families.pkcs11 import images as pkcs11
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
-from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
-from worldwise.plan.case import Case
-from worldwise.plan.catalogue import (
-    implementations_of,
-    operations_of,
-    optimisations_of,
-    parameters,
-    takes_portables,
-    target_names,
-)
+from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.selection import swept
-from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.plan.user_code import project
-from worldwise.read import models, published
-from worldwise.read.compared.baseline import Baseline
-from worldwise.read.compared.comparison import Comparison
-from worldwise.records import parse as record
-from worldwise.records import trace
-from worldwise.run.folder import manifests
+from worldwise.plan.suite import Suite, load_suite
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.inputs import boot_words
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
-from worldwise.validation import figures
 
+_SEED = re.compile(r"(?<=\+seed=)[0-9a-f]+")
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
 
@@ -127,24 +112,13 @@ class Recipes:
         assert isinstance(target, OpteeMachineTarget)
         return " ".join(target.arguments(boot_words(case), 0, target._beside(case) is not None))
 
-    def lines(self, cases: Iterable[Case]) -> Iterator[str]:
-        """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""
-        known: dict[str, None] = {}
-        machines: dict[str, list[str]] = {}
+    def machines(self, cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
+        """The cases of each machine, which is told by its images with their digests, and QEMU's arguments."""
+        found: dict[tuple[str, ...], list[Case]] = {}
         for case in cases:
-            named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
-            machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
-            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(EMULATED[case.target].program(case))}")
-        for machine, programs in machines.items():
-            yield ""
-            for line in machine.splitlines():
-                number = len(known)
-                if line not in known:
-                    known[line] = None
-                    yield f"[{number + 1}] {line}"
-            numbers = [f"[{list(known).index(line) + 1}]" for line in machine.splitlines()]
-            yield f"machine {' '.join(numbers)}"
-            yield from programs
+            images = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
+            found.setdefault((*images, f"qemu {self.arguments(case)}"), []).append(case)
+        return found
 
 
 @contextlib.contextmanager
@@ -199,24 +173,61 @@ def _digested_once() -> Iterator[None]:
         yield
 
 
-def _recipes_part(name: str, directory: Path) -> str:
+def recipes(directory: Path) -> str:
+    """The machines of all suites' cases, and digests of those of their sweeps; each image once, with its digest."""
     with _stand_ins(directory):
-        return _suite_recipes(name, _recipes())
+        return _text(_recipes(Recipes(open_lab())))
 
 
-@functools.cache
-def _recipes() -> Recipes:
-    return Recipes(open_lab())
+def _recipes(recipes: Recipes) -> Iterator[str]:
+    """Of each suite its machines, a line each, with the QEMU and the programs that it has by their numbers.
+
+    A line has the machine's images, each with the digest where it is named first, how many cases run on it, and the
+    SHA-256 of their names and programs, seeds too.
+    """
+    digests: dict[str, str] = {}
+    qemus: dict[str, int] = {}
+    programs: dict[tuple[str, ...], int] = {}
+    for name in SUITES:
+        suite = load_suite(name)
+        yield from ("", f"suite {name}: {len(suite.cases)} cases")
+        for (*images, qemu), cases in recipes.machines(suite.cases).items():
+            if qemu not in qemus:
+                qemus[qemu] = len(qemus) + 1
+                yield f"[{qemus[qemu]}] {qemu}"
+            some = tuple(_programs(cases))
+            if some not in programs:
+                programs[some] = len(programs) + 1
+                yield from (f"({programs[some]}) {program}" for program in some)
+            words = []
+            for one in images:
+                image_name, digest = one.split()
+                words.append(image_name if image_name in digests else f"{image_name}={digest}")
+                # An image's name is short for its digest from here on.
+                assert digests.setdefault(image_name, digest) == digest
+            numbers = f"[{qemus[qemu]}] ({programs[some]})"
+            yield f"  {' '.join(words)} {numbers} {len(cases)}: {_digest_of(cases)}"
+        yield from _swept(suite, recipes)
 
 
-def _suite_recipes(name: str, recipes: Recipes) -> str:
-    """The machines of a suite's cases, and digests of those of its sweep. Needs `_stand_ins`."""
-    suite = load_suite(name)
-    lines = [f"suite {name}: {len(suite.cases)} cases", *recipes.lines(suite.cases)]
+def _program(case: Case) -> str:
+    return " ".join(EMULATED[case.target].program(case))
+
+
+def _programs(cases: Sequence[Case]) -> list[str]:
+    """What runs on a machine for its cases, without the seeds."""
+    return compact(_SEED.sub("...", _program(case)) for case in cases)
+
+
+def _digest_of(cases: Sequence[Case]) -> str:
+    return _digest(f"{case.id}: {_program(case)}" for case in cases)
+
+
+def _swept(suite: Suite, recipes: Recipes) -> Iterator[str]:
     try:
         cases = swept(suite).cases
     except WorldwiseError:
-        return _text(lines)
+        return
     groups: dict[str, list[Case]] = {}
     machines: dict[tuple[str, ...], Case] = {}
     for case in cases:
@@ -224,11 +235,14 @@ def _suite_recipes(name: str, recipes: Recipes) -> str:
         # All operations of a curve are in one program, and a level changes no option.
         machines.setdefault((case.target, case.implementation, case.curve, case.options), case)
     chosen = set(machines.values())
-    lines += ["", "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"]
+    yield "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"
     for group, members in groups.items():
-        told = recipes.lines(case for case in members if case in chosen)
-        lines.append(f"{group}, {len(members)}: {_digest([*(case.id for case in members), *told])}")
-    return _text(lines)
+        told = [
+            line
+            for images, some in recipes.machines(case for case in members if case in chosen).items()
+            for line in (*images, *(f"{case.id}: {_program(case)}" for case in some))
+        ]
+        yield f"{group}, {len(members)}: {_digest([*(case.id for case in members), *told])}"
 
 
 # Of the lab, that what is fetched or built first needs.
@@ -274,184 +288,25 @@ def _expansion(suite: Suite) -> Iterator[str]:
         )
     yield f"published: {suite.published or '-'}"
     yield f"recommended: {suite.recommended or '-'}"
-    said = ""
-    for case in suite.cases:
-        heading = f"samples {case.samples}, warm-up {case.warmup}:"
-        if heading != said:
-            yield from ("", heading)
-            said = heading
-        yield f"  {case.id}"
+    for (samples, warmup), cases in itertools.groupby(suite.cases, lambda case: (case.samples, case.warmup)):
+        yield from ("", f"samples {samples}, warm-up {warmup}:")
+        yield from (f"  {matrix}" for matrix in compact(case.id for case in cases))
     if suite.unavailable:
-        yield from ("", "unavailable:")
-    for one in suite.unavailable:
-        yield f"  {one.target}/{one.implementation} {' '.join(filter(None, (one.curve, one.operation)))}: {one.reason}"
+        listed = [f"{one.target}/{one.implementation} {one.curve} {one.operation}" for one in suite.unavailable]
+        yield from ("", f"unavailable, SHA-256 of these in their order {_digest(listed)}:")
+        reasons: dict[str, list[str]] = {}
+        for name, one in zip(listed, suite.unavailable, strict=True):
+            reasons.setdefault(_reason(one), []).append(name)
+        for reason, names in reasons.items():
+            yield from (f"  {matrix}" for matrix in compact(sorted(names)))
+            yield f"    {reason}"
 
 
-# Values that operations need where the examples of errors do not fit.
-_VALUES: Mapping[str, Mapping[str, str]] = {
-    "sign": {"size": "32B"},
-    "verify": {"size": "32B"},
-    "hardclock": {"size": "32B"},
-    "storage": {"size": "4KiB"},
-    "file": {"size": "4KiB"},
-    "power-cut": {"size": "4KiB"},
-    "echo": {"size": "64B"},
-    "echo-host": {"size": "64B"},
-    "keycache": {"size": "16B", "action": "get-hit"},
-    "keycache-load": {"size": "16B", "action": "ping"},
-    "keycache-zipf": {"clients": "1000"},
-    "keycache-mqtt": {"size": "16B"},
-    "pkcs11": {"action": "login"},
-    "pkcs11-openssl": {"action": "sign"},
-    "dsa-keygen": {"scheme": "ml-dsa-65"},
-    "dsa-sign": {"scheme": "ml-dsa-65", "size": "32B"},
-    "dsa-verify": {"scheme": "ml-dsa-65", "size": "32B"},
-}
-
-
-def operations() -> str:
-    """What each target can be asked for: measures, places, parameters, and what the libraries have of it."""
-    return _text(_operations())
-
-
-def _operations() -> Iterator[str]:
-    first: dict[str, str] = {}
-    for target in target_names():
-        yield f"target {target}"
-        for operation in operations_of(target):
-            text = "\n".join(_operation(target, operation))
-            same = first.setdefault(f"{operation}\n{text}", target)
-            yield f"  {operation}\n{text}" if same == target else f"  {operation}: as on {same}"
-
-
-def _operation(target: str, operation: str) -> Iterator[str]:
-    measures = operations_of(target)[operation]
-    for measure, places in measures.items():
-        yield f"    {measure} at {', '.join(places)}"
-    given: dict[str, list[str]] = {}
-    for parameter in parameters_there(target, operation):
-        allowed = ", ".join(parameter.values) or parameter.pattern or "a size"
-        allowed = f"1 to {parameter.most}" if parameter.most else allowed
-        what = f"default {parameter.default}" if parameter.default else "needed" if parameter.missing else ""
-        machine = "of the machine" if parameter.of_machine else ""
-        words = "; ".join(filter(None, (allowed, what, machine)))
-        yield f"    {parameter.key} ({parameter.suite_key}): {words}"
-        chosen = _VALUES.get(operation, {}).get(parameter.key, "")
-        example = re.search(rf"{parameter.key}=(\S+)", parameter.missing)
-        if chosen or example:
-            given[parameter.key] = [chosen or (example[1] if example else "")]
-    if takes_portables(target) and "size" in given:
-        given["size"] = ["32B"]
-    if "curve" in given:
-        given["curve"] = list(portable.CURVES)
-    if "server" in given:
-        given["server"] = ["linux" if target == "linux" else "call"]
-    yield from _had(target, operation, given)
-
-
-def _had(target: str, operation: str, given: Mapping[str, list[str]]) -> Iterator[str]:
-    """Which libraries have an operation, at which levels and on which curves, and why others have not."""
-    block: dict[str, list[Any]] = {
-        "targets": [target],
-        "operations": [operation],
-        "implementations": list(implementations_of(target, [operation])),
-        "optimisations": list(optimisations_of(target)),
-    }
-    for parameter in parameters().values():
-        if parameter.key in given:
-            values = given[parameter.key]
-            block[parameter.suite_key] = values if parameter.most is None else [int(value) for value in values]
-    keys = [f"{key} = {json.dumps(value)}" for key, value in block.items()]
-    top = 'format = 1\nname = "golden"\ntitle = "golden"\nsamples = 1\nwarmup = 0\n[[cases]]\n'
-    try:
-        suite = parse_suite(top + "\n".join(keys), "golden.toml")
-    except WorldwiseError as error:
-        # On this board nothing has it.
-        yield f"    not: {error.message.partition(' gives no case: ')[2]}"
-        return
-    found: dict[str, dict[str, None]] = {}
-    for case in suite.cases:
-        found.setdefault(f"{case.implementation} {case.curve}".strip(), {})[case.optimisation] = None
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for library, levels in found.items():
-        groups.setdefault(tuple(levels), []).append(library)
-    for chosen, libraries in groups.items():
-        yield f"    {', '.join(chosen)}: {', '.join(libraries)}"
-    yield from _lacking(suite)
-
-
-def _lacking(suite: Suite) -> Iterator[str]:
-    """What is unavailable and why: a line for the libraries that lack the same, with all curves that they lack."""
-    curves: dict[tuple[str, str], dict[str, None]] = {}
-    for one in suite.unavailable:
-        own = f"{one.implementation} "
-        library = one.implementation if one.reason.startswith(own) else ""
-        rest = one.reason.removeprefix(own)
-        curve = one.curve if one.curve and rest.endswith(one.curve) else ""
-        curves.setdefault((library, rest.removesuffix(curve)), {})[curve] = None
-    libraries: dict[str, list[str]] = {}
-    for (library, rest), lacked in curves.items():
-        libraries.setdefault(rest + ", ".join(lacked), []).append(library)
-    for rest, names in libraries.items():
-        yield f"    not: {' '.join(filter(None, (', '.join(names), rest)))}"
-
-
-# --- schemas ---
-
-
-_SCHEMAS: Mapping[str, Any] = {
-    "a line of the host's times": echo_host.HostStart | echo_host.HostSample | echo_host.HostEnd,
-    "run.json": manifests.RunManifest,
-    "case.json": manifests.CaseManifest,
-    "finished.json": manifests.Finished,
-    "a report": models.Reading,
-    "a comparison": Comparison,
-    "a baseline": Baseline,
-    "a published figure": published.Figure,
-    "implementation.toml": portable.Manifest,
-    "a board": Board,
-    "a core": Core,
-}
-# How pydantic tells classes of one name apart.
-_QUALIFIED = re.compile(r"\b[a-z_]+(?:__[a-z_]+)*__(?=_*[A-Z])")
-# Columns of a line of a schema.
-_WIDTH = 120
-
-
-def schemas() -> str:
-    """The JSON schemas of all that is written or read, with what `worldwise schema` prints."""
-    found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
-    found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
-    found |= {"worldwise schema hardware": figures.json_schema(), "worldwise schema project": project.json_schema()}
-    return _QUALIFIED.sub("", _packed(_untitled(found))) + "\n"
-
-
-def _untitled(schema: Any, name: str = "") -> Any:
-    """A schema without the titles that pydantic makes of the names themselves."""
-    if isinstance(schema, list):
-        return [_untitled(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name, name.replace("_", " ").title()}
-    return {
-        key: _untitled(value, key)
-        for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str) and _QUALIFIED.sub("", value) in made)
-    }
-
-
-def _packed(value: Any, depth: int = 0) -> str:
-    """JSON with sorted keys: what fits in a line is one line."""
-    line = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if not value or not isinstance(value, dict | list) or len(line) + depth <= _WIDTH:
-        return line
-    inner = " " * (depth + 1)
-    if isinstance(value, dict):
-        parts = [f"{inner}{json.dumps(key)}: {_packed(value[key], depth + 1)}" for key in sorted(value)]
-    else:
-        parts = [inner + _packed(one, depth + 1) for one in value]
-    begin, end = "{}" if isinstance(value, dict) else "[]"
-    return ",\n".join([f"{begin}\n{parts[0]}", *parts[1:]]) + f"\n{' ' * depth}{end}"
+def _reason(one: Unavailable) -> str:
+    """Why a suite lacks a case, with the library and the curve by their kinds."""
+    assert "<" not in one.reason
+    reason = one.reason.replace(one.implementation, "<library>")
+    return reason.replace(one.curve, "<curve>") if one.curve else reason
 
 
 # --- screens ---
@@ -466,12 +321,12 @@ def _screen_part(name: str, _: Path) -> str:
 
 # Text files below tests/golden, each with what makes it in an empty folder.
 PARTS: dict[str, Callable[[Path], str]] = {
-    "schemas.json": lambda _: schemas(),
+    "schemas.txt": lambda _: schemas(),
     "help.txt": lambda _: help_texts(),
     "refusals.txt": refusals,
     "operations.txt": lambda _: operations(),
+    "recipes.txt": recipes,
     **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
-    **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
     **{f"reports/{name}.txt": make for name, make in REPORTS.items()},
     **{f"screens/{name}.txt": functools.partial(_screen_part, name) for name in READINGS},
 }

@@ -4,6 +4,7 @@
 As in golden_parts.py, names of Python modules stand here alone.
 """
 
+import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from test_portable import MANIFEST, OPTIONS, adapter
 from test_suite import GOOD, HASHING
 
 import boards
+from matrices import compact
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -56,31 +58,32 @@ class _Answers:
         folders = {directory.resolve(): "FOLDER", directory: "FOLDER", paths.REPOSITORY: "REPOSITORY"}
         self._replaced = {str(path): name for path, name in folders.items()}
         self._lines: list[str] = []
-        self._known: set[str] = set()
 
     def heading(self, text: str) -> None:
         """What follows is of another kind."""
         self._lines += ["", f"=== {text}"]
-        self._known = set()
 
-    def ask(self, question: str, do: Callable[[], object], once: bool = False) -> None:
-        """Notes what an action refuses, or that it does not; an answer that was there before only if not `once`."""
-        try:
-            do()
-        except WorldwiseError as error:
-            answer = error.message.replace(question, "...") if once else error.message
-            lines = [f"  {answer}", *([f"  hint: {error.hint}"] if error.hint else [])]
-        except click.ClickException as error:
-            lines = [f"  {line}" for line in error.format_message().splitlines()]
-        else:
-            if once:
-                return
-            lines = ["  is not refused"]
-        text = "\n".join(lines)
-        if once and text in self._known:
-            return
-        self._known.add(text)
-        self._lines += [question, *lines]
+    def ask(self, question: str, do: Callable[[], object]) -> None:
+        """Notes what an action refuses, or that it does not."""
+        self._lines += [question, *(_refusal(do) or ["  is not refused"])]
+
+    def ask_many(self, questions: Iterable[tuple[str, Callable[[], object], Mapping[str, str]]]) -> None:
+        """Notes what actions refuse, each answer once, with matrices of what was asked first and is answered so.
+
+        Of each question its words that an answer may repeat, by what stands in their place.
+        """
+        known: set[str] = set()
+        groups: dict[str, list[str]] = {}
+        for question, do, words in questions:
+            answer = "\n".join(_refusal(do)).replace(question, "...")
+            if answer and answer not in known:
+                known.add(answer)
+                for what, word in words.items():
+                    assert f"<{what}>" not in answer
+                    answer = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", f"<{what}>", answer) if word else answer
+                groups.setdefault(answer, []).append(question)
+        for answer, some in groups.items():
+            self._lines += [*compact(some), *answer.splitlines()]
 
     def text(self) -> str:
         """All of it."""
@@ -88,6 +91,17 @@ class _Answers:
         for path, name in self._replaced.items():
             found = found.replace(path, name)
         return _TOMLLIB.sub("not valid TOML: what tomllib says", found)
+
+
+def _refusal(do: Callable[[], object]) -> list[str]:
+    """The lines of what an action refuses; none if it does not."""
+    try:
+        do()
+    except WorldwiseError as error:
+        return [f"  {error.message}", *([f"  hint: {error.hint}"] if error.hint else [])]
+    except click.ClickException as error:
+        return [f"  {line}" for line in error.format_message().splitlines()]
+    return []
 
 
 # --- suites ---
@@ -304,6 +318,10 @@ def _cases(answers: _Answers) -> None:
     for text in _IDS:
         answers.ask(text, partial(parse_case, text))
     answers.heading("ids of cases, parameters of every operation: the first that is answered so")
+    answers.ask_many(_every_id())
+
+
+def _every_id() -> Iterator[tuple[str, Callable[[], object], Mapping[str, str]]]:
     asked: dict[tuple[str, ...], None] = {}
     for target in target_names():
         for operation in operations_of(target):
@@ -315,7 +333,12 @@ def _cases(answers: _Answers) -> None:
                     asked[kind, operation, *words] = None
                     variant = f"{implementations_of(target, [operation])[0]}-{optimisations_of(target)[-1]}"
                     text = ",".join([f"{target}/{variant}/{operation}", *words])
-                    answers.ask(text, partial(parse_case, text), once=True)
+                    given = dict(word.split("=", 1) for word in words)
+                    yield (
+                        text,
+                        partial(parse_case, text),
+                        {key: f"{value}" for key, value in given.items()} | {"operation": operation},
+                    )
 
 
 # Parameters of which one may not go with another.
@@ -409,6 +432,10 @@ def _filters(answers: _Answers) -> None:
 def _unavailable(answers: _Answers) -> None:
     """Every reason why a library has not what some target could be asked for."""
     answers.heading("reasons why something cannot be had: the first that is answered so")
+    answers.ask_many(_every_reason())
+
+
+def _every_reason() -> Iterator[tuple[str, Callable[[], object], Mapping[str, str]]]:
     for target in target_names():
         for operation in operations_of(target):
             curves = next((one.values for one in parameters_there(target, operation) if one.key == "curve"), ("",))
@@ -416,7 +443,8 @@ def _unavailable(answers: _Answers) -> None:
                 for curve in curves:
                     reason = unavailable_reason(target, name, curve, operation)
                     if reason:
-                        answers.ask(f"{target}/{name} {operation} {curve}".strip(), _refused(reason), once=True)
+                        words = {"library": name, "curve": curve, "operation": operation, "target": target}
+                        yield f"{target}/{name} {operation} {curve}".strip(), _refused(reason), words
 
 
 def _refused(reason: str) -> Callable[[], None]:
@@ -599,12 +627,20 @@ def _without_ends(text: str) -> str:
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE) + "\n"
 
 
+def _both(short: str, whole: str) -> str:
+    """Two texts in one: before a line that `--help` alone has stands a -, before one of `--help-all` alone a +."""
+    lines = difflib.ndiff(short.splitlines(), whole.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in lines if not line.startswith("?"))
+
+
 def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
     # Not the terminal's width, which is not that of a log.
     context = click.Context(command, info_name=name, parent=above, terminal_width=100, **command.context_settings)
-    yield _without_ends(command.get_help(context))
+    short = _without_ends(command.get_help(context))
     if isinstance(command, Helped) and command.has_more:
-        yield f"--help-all:\n{_without_ends(command.get_help_all(context))}"
+        yield _both(short, _without_ends(command.get_help_all(context)))
+    else:
+        yield short
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
             one = command.get_command(context, below)

@@ -94,22 +94,33 @@ def _shown(text: str) -> str:
     """A text, or the first lines of a long one, and its digest."""
     if len(text) <= _LONG:
         return text
-    first = text[: text.rindex("\n", 0, _LONG // 2) + 1]
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"{first}... and so on: {len(text)} characters with the SHA-256 {digest}\n"
+    # JSON says the same of each row.
+    most = _LONG // 8 if text[0] in "[{" else _LONG // 2
+    first = text[: text.rindex("\n", 0, most) + 1]
+    return f"{first}... and so on: {_digested(text)}"
+
+
+def _digested(text: str) -> str:
+    """A line that is another one if a text is."""
+    return f"{len(text)} characters with the SHA-256 {hashlib.sha256(text.encode()).hexdigest()}\n"
 
 
 # --- runs and whole readings, in every format ---
 
 
-def _formats(make: Callable[[Path], Reading], directory: Path) -> str:
+# Of this reading every format stands whole. Of the others the terminal shows what they say, and the CSV has columns of
+# families; of the formats that are made of the same sections and rows it is enough to see that they changed.
+_WHOLE = "boards-figures"
+_OWN_FORMATS = ("csv",)
+
+
+def _formats(name: str, make: Callable[[Path], Reading], directory: Path) -> str:
     reading = make(directory)
-    texts = {
-        "terminal": _printed(lambda console: report.render(reading, console)),
-        # With all that --full prints in a terminal, which takes seconds.
-        **{name: export(reading) for name, export in report.EXPORTERS.items()},
-    }
-    return _parts(texts)
+    # With all that --full prints in a terminal, which takes seconds.
+    exported = {one: export(reading) for one, export in report.EXPORTERS.items()}
+    if name != _WHOLE:
+        exported |= {one: _digested(text) for one, text in exported.items() if one not in _OWN_FORMATS}
+    return _parts({"terminal": _printed(lambda console: report.render(reading, console)), **exported})
 
 
 def _tee(directory: Path) -> Reading:
@@ -199,7 +210,8 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    texts["markdown"] = "\n".join("\n".join([*markdown.section_lines(section), ""]) for section in draw(True))
+    lines = (line for section in draw(True) for line in (*markdown.section_lines(section), ""))
+    texts["markdown"] = _digested("\n".join(lines))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"
     return _parts(texts)
@@ -305,7 +317,7 @@ def _gate(directory: Path) -> str:
             texts[f"{limit}: terminal"] = _printed(functools.partial(gate_report.render, found))
         found = gate.compare_runs(a, b, cases.limit("0%"))
     texts["terminal, --full"] = _printed(lambda console: gate_report.render(found, console, full=True))
-    texts["json"] = gate_report.to_json(found)
+    texts["json"] = _digested(gate_report.to_json(found))
     texts["csv"] = gate_report.to_csv(found)
     texts["markdown"] = gate_report.to_markdown(found)
     texts["junit"] = gate_report.to_junit(found)
@@ -333,7 +345,7 @@ def _baseline(directory: Path) -> str:
     texts = {"the file": re.sub(r'"[0-9a-f]{64}"', '"64 digits"', whole)}
     texts["terminal"] = _printed(functools.partial(gate_report.render_brief, found))
     texts["the comment"] = gate_report.to_markdown(found)
-    texts["json"] = gate_report.to_json(found)
+    texts["json"] = _digested(gate_report.to_json(found))
     return _parts(texts)
 
 
@@ -392,7 +404,7 @@ def _explain(directory: Path) -> str:
             "agreement": _as_printed([found.check_section(12, agreement)]),
             "parts of a hash": _as_printed([parts_section(parts)]),
             "json": found.dump(found.to_json(before, rules)) + "\n",
-            "difference, json": found.dump(found.difference_json(before, after, rules)) + "\n",
+            "difference, json": _digested(found.dump(found.difference_json(before, after, rules))),
             "slices": exports.chrome_trace(found.slices(before.steps), "golden"),
             "speedscope": exports.speedscope(FLAME_STACKS, "golden"),
             "callgrind": exports.callgrind(FLAME_STACKS, "golden"),
@@ -406,7 +418,8 @@ def _published(_: Path) -> str:
     for source in published.sources():
         found = published.Published(source)
         lines += [f"=== {source}", f"table of {len(found.table)}: {found.reason}"]
-        lines += [f"{figure.model_dump_json()}" for figure in published.load_figures(source)]
+        figures = published.load_figures(source)
+        lines += [figures[0].model_dump_json(), _digested("\n".join(one.model_dump_json() for one in figures)).strip()]
     return "\n".join(lines) + "\n"
 
 
@@ -458,7 +471,7 @@ _SECTIONS: Mapping[str, Callable[[bool], Iterable[Section]]] = {
     "storage": _storage,
 }
 REPORTS: Mapping[str, Callable[[Path], str]] = {
-    **{name: functools.partial(_formats, make) for name, make in READINGS.items()},
+    **{name: functools.partial(_formats, name, make) for name, make in READINGS.items()},
     **{name: functools.partial(_sections, draw) for name, draw in _SECTIONS.items()},
     "baseline": _baseline,
     "compare": _compare,

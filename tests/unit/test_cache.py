@@ -297,11 +297,12 @@ def test_environments_have_the_names_that_the_start_script_gives() -> None:
     """If this fails, `cache clean` removes the environment that the next start needs."""
     command = r"""
 python_version=$("$1" -c 'import sys; print(sys.version, sys.base_prefix)')
-{ printf '%s\n' "$python_version"; cat "$2"; } | sha256sum | cut -c 1-12
+repository=$3
+. "$repository/lab/host.sh"
+{ printf '%s\n' "$python_version"; whole_requirements "$2"; } | sha256sum | cut -c 1-12
 """
     for requirements in ("run", "dask", "test"):
-        file = paths.REPOSITORY / "requirements" / f"{requirements}.txt"
-        words = ["sh", "-c", command, "sh", sys.executable, str(file)]
+        words = ["sh", "-c", command, "sh", sys.executable, requirements, str(paths.REPOSITORY)]
         key = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
         assert f"venv-{key}" in cache_module._environments()
     script = (paths.LAB / "host.sh").read_text()

@@ -96,7 +96,8 @@ def test_packing_keeps_a_reading(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [('"format":1', '"format":0'), ('"state":"complete",', ""), ('{"format"', '"format"')]
+    ("old", "new"),
+    [('"format":2,"times"', '"format":0,"times"'), ('"state":"complete",', ""), ('{"format"', '"format"')],
 )
 def test_a_kept_run_of_another_format_is_told(
     old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

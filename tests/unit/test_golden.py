@@ -15,7 +15,7 @@ import golden_parts
 from worldwise.lab.lab import Lab, open_lab
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-FETCHED = "recipes/fetched.txt"
+FETCHED = "recipes-fetched.txt"
 # Lines of a difference that are shown.
 _SHOWN = 60
 

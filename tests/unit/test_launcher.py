@@ -27,12 +27,14 @@ HOSTS = [".".join(parts) for parts in (("debian", "org"), ("pypi", "org"), ("pyt
 def locked(name: str) -> dict[str, tuple[str, int]]:
     """Version and number of digests by project, of requirements/<name>.txt."""
     text = (paths.REPOSITORY / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
-    entries = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
+    entries = re.split(r"^(?=[A-Za-z0-9-])", text, flags=re.MULTILINE)
     found: dict[str, tuple[str, int]] = {}
     for entry in entries:
         head = re.match(r"([A-Za-z0-9._-]+)==([^ ;\\]+)", entry)
         if head:
             found[head[1]] = (head[2], len(re.findall(r"--hash=sha256:[0-9a-f]{64}", entry)))
+        elif other := re.fullmatch(r"-r ([a-z]+)\.txt\n", entry):
+            found |= locked(other[1])
         else:
             assert not entry or entry.startswith("#"), entry
     return found

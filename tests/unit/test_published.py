@@ -197,7 +197,7 @@ def test_the_reason_of_boards_says_what_is_known() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("message_bytes = 16", "message_bytes = 17"),
+        ('["sign", 16, 298718]', '["sign", 17, 298718]'),
         ("clock_mhz = 180\n", ""),
         ('unit = "us"', 'unit = "ms"'),
         ('library = "c25519 (RIOT package)"', 'library = "c25519"'),

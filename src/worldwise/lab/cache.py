@@ -216,10 +216,20 @@ def _environments() -> set[str]:
     names = {Path(sys.prefix).name}
     for requirements in ("run", "dask", "test", "build"):
         with contextlib.suppress(OSError):
-            text = (paths.REQUIREMENTS / f"{requirements}.txt").read_bytes()
+            text = _requirements(f"{requirements}.txt")
             version = f"{sys.version} {sys.base_prefix}\n".encode()
             names.add(f"venv-{hashlib.sha256(version + text).hexdigest()[:12]}")
     return names
+
+
+def _requirements(file: str) -> bytes:
+    """A file of requirements, with what it takes from another one by its first line, all of it sorted."""
+    text = (paths.REQUIREMENTS / file).read_bytes()
+    first, _, rest = text.partition(b"\n")
+    if not first.startswith(b"-r "):
+        return text
+    entries = re.split(rb"^(?=\S)", _requirements(first[3:].decode()) + rest, flags=re.MULTILINE)
+    return b"".join(sorted(entries, key=lambda entry: entry.partition(b"=")[0]))
 
 
 # --- removing ---

@@ -12,7 +12,8 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.family_stages import declared
 from worldwise.base.toml.key_lines import TomlLines
-from worldwise.base.toml.toml_model import parse
+from worldwise.base.toml.rows import load_rows
+from worldwise.base.toml.toml_model import check
 
 # Statistics and units that are no measurement: never shown beside ours.
 _NOT_MEASURED = ("budget",)
@@ -166,10 +167,11 @@ def load_figures(source: str, directory: Path = paths.PUBLISHED) -> list[Figure]
         raise WorldwiseError(
             f"published figures {path}: cannot be read: {error}.", f"known sources: {known}"
         ) from error
-    figures = parse(_File, text, path).figure
+    entries = load_rows("figure", text, path)
+    figures = check(_File, entries.document, text, path, place=entries.place).figure
     for number, figure in enumerate(figures):
         if figure.source != source:
-            line = TomlLines(text).line(("figure", number, "source"))
+            line = TomlLines(text).line(entries.place(("figure", number, "source")))
             raise WorldwiseError(f"{path}:{line}: source '{figure.source}' is not the file's name, '{source}'.")
     return figures
 

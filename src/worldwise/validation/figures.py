@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.toml_model import StrictModel, parse, read_text
+from worldwise.base.toml.rows import parse_rows, with_rows
+from worldwise.base.toml.toml_model import StrictModel, read_text
 
 HARDWARE = paths.PUBLISHED / "hardware"
 # What others measured with worldwise: a file for each run, by `worldwise contribute`.
@@ -144,7 +145,7 @@ class Figures(StrictModel):
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a file of figures."""
-    return Figures.model_json_schema()
+    return with_rows(Figures.model_json_schema(), "figure", "Figure")
 
 
 def figures_file(which: Set) -> Path:
@@ -154,7 +155,7 @@ def figures_file(which: Set) -> Path:
 
 def load_file(path: Path) -> Figures:
     """The figures of a file, published or measured with worldwise. Raises WorldwiseError if the file is wrong."""
-    return parse(Figures, read_text(path, "the figures"), path)
+    return parse_rows(Figures, "figure", read_text(path, "the figures"), path)
 
 
 def load_figures(which: Set) -> list[Figure]:
@@ -180,7 +181,7 @@ def require_said(option: str, text: str) -> None:
 def check_contributed(path: Path) -> Figures:
     """A contributed file, checked: whole, with nothing personal. Raises WorldwiseError naming what is wrong."""
     text = read_text(path, "the figures")
-    found = parse(Figures, text, path)
+    found = parse_rows(Figures, "figure", text, path)
     if not found.measured:
         raise WorldwiseError(f"{path}: it has no [measured].", "`worldwise contribute` writes such files")
     for number, line in enumerate(text.splitlines(), 1):

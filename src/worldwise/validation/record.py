@@ -13,7 +13,7 @@ from worldwise.base import paths
 from worldwise.base.json_model import load_json
 from worldwise.lab.image import tree_digest
 from worldwise.validation.cells import Call
-from worldwise.validation.figures import SETS, Set, figures_file
+from worldwise.validation.figures import SETS, Set, figures_file, load_file
 
 MEASURED = paths.MEASURED / "validation"
 RUN = MEASURED / "run.json"
@@ -95,7 +95,7 @@ class Made(_Kept):
     Attributes:
         engine: the sources of the models' engine and of the plugin that feeds it.
         cores: each table: a core's, or that of a core with a flash.
-        figures: the files of hardware figures.
+        figures: the hardware figures, whatever form their file has.
         programs: the programs' files.
     """
 
@@ -137,8 +137,10 @@ def table_digest(table: str) -> str:
 
 
 def figures_digests() -> dict[str, str]:
-    """The SHA-256 of the files of figures, by set."""
-    return {which: tree_digest(figures_file(which)) for which in SETS}
+    """The SHA-256 of the figures, by set: of what they say, however their file is written."""
+    return {
+        which: hashlib.sha256(load_file(figures_file(which)).model_dump_json().encode()).hexdigest() for which in SETS
+    }
 
 
 def dump_run(run: Run) -> str:

@@ -167,7 +167,8 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
         lines.append(_line(core, kind, errors(one.pair for one in some)) | own | test)
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
     lines.sort(key=lambda line: (line["core"], line["kind"]))
-    return json.dumps({"format": 1, "made_by": "worldwise run validation", "lines": lines}, indent=2) + "\n"
+    listed = ",\n".join(json.dumps(line) for line in lines)
+    return f'{{"format": 1, "made_by": "worldwise run validation", "lines": [\n{listed}\n]}}\n'
 
 
 def _line(core: str, kind: str, one: Errors) -> dict[str, object]:

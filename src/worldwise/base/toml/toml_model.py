@@ -3,6 +3,7 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.key_lines import TomlLines, syntax_error_line
+from worldwise.base.toml import key_lines
 from worldwise.base.toml.messages import path_text, said
 
 # Far more than any suite or implementation.toml has.
@@ -74,7 +75,7 @@ def load(text: str, file: str, first_line: int = 1) -> dict[str, Any]:
         _require_plain(document)
     except (ValueError, RecursionError) as error:
         # Not only a TOMLDecodeError: a number of thousands of digits is a ValueError.
-        line = before + syntax_error_line(error, text)
+        line = before + key_lines.syntax_error_line(error, text)
         raise WorldwiseError(f"{file}:{line}: not valid TOML: {files.quoted(str(error))}.") from error
     return document
 
@@ -127,12 +128,22 @@ def parse(model: type[_M], text: str, file: Path | str, first_line: int = 1) -> 
     return check(model, load(text, str(file), first_line), text, file, first_line)
 
 
-def check(model: type[_M], document: dict[str, Any], text: str, file: Path | str, first_line: int = 1) -> _M:
-    """The object that a document describes, which `load` made of the text. Raises WorldwiseError as `parse` does."""
+def check(
+    model: type[_M],
+    document: dict[str, Any],
+    text: str,
+    file: Path | str,
+    first_line: int = 1,
+    place: Callable[[key_lines.Path], key_lines.Path] = tuple,
+) -> _M:
+    """The object that a document describes, which `load` made of the text; `place`: where in the text a path stands.
+
+    Raises WorldwiseError as `parse` does.
+    """
     try:
         return model.model_validate(document)
     except ValidationError as error:
         found = said(model, error)
-        line = first_line - 1 + TomlLines(text).line(found.path)
+        line = first_line - 1 + key_lines.TomlLines(text).line(place(found.path))
         where = f"{file}:{line}: " + (f"{files.quoted(path_text(found.path, found.is_table))}: " if found.path else "")
         raise WorldwiseError(f"{where}{files.quoted(found.problem, 4000)}", files.quoted(found.hint, 4000)) from error
