@@ -92,7 +92,7 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("findings.md", "a [a-z]+ its signature", "a ninth its signature"),
         ("README.md", r"The worst call takes [\d.]+ ms", "The worst call takes 9.999 ms"),
         # Of another page.
-        ("limits.md", r"by \d+ % for a signature", "by 99 % for a signature"),
+        ("table.md", r"by \d+ % for a signature", "by 99 % for a signature"),
         # The order of two figures.
         ("models.md", r"([\d.]+) times too slow, `core_mult3` ([\d.]+)", r"\2 times too slow, `core_mult3` \1"),
     ],
@@ -111,7 +111,7 @@ def test_a_wrong_figure_of_a_sentence_is_seen(name: str, right: str, wrong: str)
     [
         # A cell moves: the sentences that are computed of it fail, on other pages too.
         ("mqtt.md", r"(\| 8 \| [\d,]+ \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "mqtt.md"),
-        ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "limits.md"),
+        ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "table.md"),
         ("fastest-signature.md", r"(`optee=lean`: [^|]* \|) [\d,]+ \|", r"\1 199,999 |", "tee.md"),
         # A column of a table that follows from others.
         ("tz-m.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "tz-m.md"),
