@@ -84,7 +84,7 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("mqtt.md", r"costs \d+ times a hit", "costs 99 times a hit"),
         ("linux.md", r"signature takes \d+ times", "signature takes 99 times"),
         ("linux.md", "nettle signs in a [a-z]+", "nettle signs in a half"),
-        ("tz-m.md", r"takes \d+ to (\d+) %", r"takes 1 to \1 %"),
+        ("boards.md", r"takes \d+ to (\d+) %", r"takes 1 to \1 %"),
         ("fastest-signature.md", r"it is \d+ % behind", "it is 99 % behind"),
         ("pqc.md", r"takes (\d+) to \d+ % more than Linux", r"takes \1 to 99 % more than Linux"),
         ("keycache.md", "are [a-z]+ tenths of a GET", "are one tenth of a GET"),
@@ -114,7 +114,7 @@ def test_a_wrong_figure_of_a_sentence_is_seen(name: str, right: str, wrong: str)
         ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "table.md"),
         ("fastest-signature.md", r"(`optee=lean`: [^|]* \|) [\d,]+ \|", r"\1 199,999 |", "tee.md"),
         # A column of a table that follows from others.
-        ("tz-m.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "tz-m.md"),
+        ("boards.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "boards.md"),
         ("findings.md", r"(nosecstor` \| ta-load, -O2 \| [\d,]+ \| [\d,]+ \|) [\d.]+ \|", r"\1 0.99 |", "findings.md"),
     ],
 )
