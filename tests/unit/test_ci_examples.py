@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workflows of docs/use/ci.md: their steps run, with a stand-in for worldwise, and call it as it can be called."""
+"""The workflows of docs/use/gate.md: their steps run with a stand-in for worldwise, and call it as it can be called."""
 
 import re
 import subprocess
@@ -171,8 +171,8 @@ def jobs_of(text: str) -> dict[str, Any]:
 
 
 def test_every_workflow_for_github_is_looked_at() -> None:
-    """Those of the folder, and that of gate.md."""
-    assert {name for name, _ in github()} >= {"github.yml", "mirrors.yml", "gate.md"}
+    """If this fails, the tests below look at fewer workflows than a reader finds."""
+    assert {name for name, _ in github()} >= {"github.yml", "mirrors.yml", "one-job.yml"}
 
 
 @pytest.mark.parametrize(("name", "text"), github(), ids=[name for name, _ in github()])
@@ -212,7 +212,7 @@ def test_the_actions_of_one_name_are_of_one_commit() -> None:
     assert all(len(commits) == 1 for commits in pinned.values()), pinned
 
 
-@pytest.mark.parametrize("path", [CI / "ci.sh", paths.REPOSITORY / "docs/use/gate.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [CI / "ci.sh", CI / "one-job.yml"], ids=lambda path: path.name)
 def test_a_librarys_script_runs_in_the_lab_alone(path: Path) -> None:
     """If this fails, a proposal's script reads the runner's files, and writes the figures it likes."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")

@@ -24,7 +24,6 @@ WITH_LINKS = [
 ]
 # Pages that nobody reads from end to end, which may be longer than the others.
 REFERENCES = {
-    "example.md": "one printed report, whole, so that a figure can be looked up",
     "findings.md": "twelve findings below one table, each with its listing; a reader looks one up by its number",
     "tried.md": "what was tried once, and where time went: a reader comes to one heading, from a link",
     "format.md": "every key of every file of a run; the guest's sources name this one page",

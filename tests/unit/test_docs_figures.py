@@ -84,7 +84,7 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("mqtt.md", r"costs \d+ times a hit", "costs 99 times a hit"),
         ("linux.md", r"signature takes \d+ times", "signature takes 99 times"),
         ("linux.md", "nettle signs in a [a-z]+", "nettle signs in a half"),
-        ("tz-m.md", r"takes \d+ to (\d+) %", r"takes 1 to \1 %"),
+        ("boards.md", r"takes \d+ to (\d+) %", r"takes 1 to \1 %"),
         ("fastest-signature.md", r"it is \d+ % behind", "it is 99 % behind"),
         ("pqc.md", r"takes (\d+) to \d+ % more than Linux", r"takes \1 to 99 % more than Linux"),
         ("keycache.md", "are [a-z]+ tenths of a GET", "are one tenth of a GET"),
@@ -92,7 +92,7 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("findings.md", "a [a-z]+ its signature", "a ninth its signature"),
         ("README.md", r"The worst call takes [\d.]+ ms", "The worst call takes 9.999 ms"),
         # Of another page.
-        ("limits.md", r"by \d+ % for a signature", "by 99 % for a signature"),
+        ("table.md", r"by \d+ % for a signature", "by 99 % for a signature"),
         # The order of two figures.
         ("models.md", r"([\d.]+) times too slow, `core_mult3` ([\d.]+)", r"\2 times too slow, `core_mult3` \1"),
     ],
@@ -111,10 +111,10 @@ def test_a_wrong_figure_of_a_sentence_is_seen(name: str, right: str, wrong: str)
     [
         # A cell moves: the sentences that are computed of it fail, on other pages too.
         ("mqtt.md", r"(\| 8 \| [\d,]+ \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "mqtt.md"),
-        ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "limits.md"),
+        ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "table.md"),
         ("fastest-signature.md", r"(`optee=lean`: [^|]* \|) [\d,]+ \|", r"\1 199,999 |", "tee.md"),
         # A column of a table that follows from others.
-        ("tz-m.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "tz-m.md"),
+        ("boards.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "boards.md"),
         ("findings.md", r"(nosecstor` \| ta-load, -O2 \| [\d,]+ \| [\d,]+ \|) [\d.]+ \|", r"\1 0.99 |", "findings.md"),
     ],
 )

@@ -184,6 +184,6 @@ def _stays(lock: Lock, staying: Sequence[Source]) -> WorldwiseError:
         f"{source.name} {source.version} (source) is gone from every source, and no other version can take its place: "
         f"{why}",
         f"the archive of snapshots keeps it ({place}; {SNAPSHOTS_VARIABLE} names that archive, "
-        f"docs/how/lab.md); {BUNDLE}; "
+        f"docs/how/repeat.md); {BUNDLE}; "
         "what needs no OP-TEE can be measured without: `worldwise run mcu` (boards), `worldwise run linux-armv8`",
     )

@@ -120,7 +120,7 @@ def locked_option(command: _Command) -> _Command:
         expose_value=False,
         callback=_set_locked,
         help="Refuse a lab that differs from the lock, or allow it where files of the lock are gone "
-        "(docs/how/lab.md).  [default: refuse with CI=true]",
+        "(docs/how/repeat.md).  [default: refuse with CI=true]",
     )(command)
 
 

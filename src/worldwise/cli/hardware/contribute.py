@@ -54,7 +54,7 @@ def contribute(
 ) -> None:
     """Pack a RUN that --via measured as one file, for measured/hardware: every sample, board, versions.
 
-    No path, no address, no name of a computer or of a person is in it. docs/use/judge.md says how it is sent.
+    No path, no address, no name of a computer or of a person is in it. docs/use/board.md says how it is sent.
 
     \b
       worldwise contribute latest --silicon "STM32F446RET6 revision A" \\
@@ -90,7 +90,7 @@ def contribute(
     except WorldwiseError:
         output.unlink()
         raise
-    safe_text.echo(f"{output} has {len(figures.figure)} figures; read it before you send it: docs/use/judge.md")
+    safe_text.echo(f"{output} has {len(figures.figure)} figures; read it before you send it: docs/use/board.md")
 
 
 def _require_nobody(option: str, text: str) -> None:

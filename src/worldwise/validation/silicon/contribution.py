@@ -62,7 +62,7 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
         conditions=f"{boards()[target].title if is_board(target) else target}, {_clock(run)}",
         note=note,
     )
-    lines = ["# Cycles that somebody measured on a board, by `worldwise contribute`; docs/use/judge.md.", ""]
+    lines = ["# Cycles that somebody measured on a board, by `worldwise contribute`; docs/use/board.md.", ""]
     lines += ["[measured]", *_lines(measured), "", "[[source]]", *_lines(source)]
     for figure in figures:
         lines += ["", "[[figure]]", *_lines(figure)]
