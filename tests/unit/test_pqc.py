@@ -44,8 +44,14 @@ _OF_X25519 = bytes(range(100, 132))
 
 
 def _known(scheme: str) -> Mapping[str, bytes]:
-    """The arrays of a header with known answers."""
-    text = (paths.GUEST / "pqc-operations" / "known" / f"{scheme}.h").read_text(encoding="utf-8")
+    """The arrays of a header with known answers. What two headers share are words of a third, each a list of bytes."""
+    folder = paths.GUEST / "pqc-operations" / "known"
+    text = (folder / f"{scheme}.h").read_text(encoding="utf-8")
+    for included in re.findall(r'#include "(.*)"', text):
+        lists = (folder / included).read_text(encoding="utf-8").replace("\\\n", " ")
+        # A word may be made of those before it.
+        for word, body in reversed(re.findall(r"#define (\w+) (.+)", lists)):
+            text = re.sub(rf"\b{word}\b", body, text)
     return {
         name: bytes(int(byte, 16) for byte in re.findall(r"0x([0-9a-f]{2})", body))
         for name, body in re.findall(r"known_(\w+)\[\] = \{(.*?)\};", text, re.DOTALL)
