@@ -48,10 +48,11 @@ def _known(scheme: str) -> Mapping[str, bytes]:
     folder = paths.GUEST / "pqc-operations" / "known"
     text = (folder / f"{scheme}.h").read_text(encoding="utf-8")
     for included in re.findall(r'#include "(.*)"', text):
-        lists = (folder / included).read_text(encoding="utf-8").replace("\\\n", " ")
-        # A word may be made of those before it.
-        for word, body in reversed(re.findall(r"#define (\w+) (.+)", lists)):
-            text = re.sub(rf"\b{word}\b", body, text)
+        text = (folder / included).read_text(encoding="utf-8") + text
+    text = text.replace("\\\n", " ")
+    # A word may be made of those before it.
+    for word, body in reversed(re.findall(r"#define (\w+) (.+)", text)):
+        text = re.sub(rf"\b{word}\b", body, text)
     return {
         name: bytes(int(byte, 16) for byte in re.findall(r"0x([0-9a-f]{2})", body))
         for name, body in re.findall(r"known_(\w+)\[\] = \{(.*?)\};", text, re.DOTALL)
