@@ -274,6 +274,17 @@ def lone_tool(tmp_path: Path, machine: Machine) -> Tool:
     return Tool(tmp_path / "work", cache)
 
 
+def lines_of_demo(process: subprocess.Popen[str]) -> list[str]:
+    """What a demo of the key cache prints until it waits for Ctrl-C; fails with its errors if it ends before."""
+    assert process.stdout and process.stderr
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "Ctrl-C ends it" in line:
+            return lines
+    pytest.fail(process.stderr.read())
+
+
 def wait_for(condition: Callable[[], bool], what: str, timeout: float = 60) -> None:
     """Poll until a condition holds."""
     deadline = time.monotonic() + timeout

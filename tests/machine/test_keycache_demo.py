@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from machines import LOOPBACK, Tool, emulators, listening
+from machines import LOOPBACK, Tool, emulators, lines_of_demo, listening
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.sandbox.network import Bind
@@ -70,15 +70,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     clients = [word for name in servers.NAMES for word in ("--client", name)]
     port = free_port()
     process = Tool(work).start("keycache", "demo", "--port", str(port), "--allow-get", "--acl", "acl", *clients)
-    assert process.stdout and process.stderr
+    assert process.stderr
     try:
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if "Ctrl-C ends it" in line:
-                break
-        else:
-            pytest.fail(process.stderr.read())
+        lines = lines_of_demo(process)
         yield Demo(work / "keycache-demo", port, "".join(lines))
         assert process.poll() is None
         process.send_signal(signal.SIGINT)

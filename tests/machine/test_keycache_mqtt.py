@@ -10,7 +10,7 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from machines import RunCase, Tool
+from machines import RunCase, Tool, lines_of_demo
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
@@ -75,15 +75,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     work = tmp_path_factory.mktemp("mqtt")
     clients = [word for name in ("alice", *SUBSCRIBERS) for word in ("--client", name)]
     process = Tool(work).start("keycache", "demo", "--mqtt", "--port", "0", "--mqtt-port", "0", *clients)
-    assert process.stdout and process.stderr
     try:
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if "Ctrl-C ends it" in line:
-                break
-        else:
-            pytest.fail(process.stderr.read())
+        lines = lines_of_demo(process)
         yield Demo(work / FOLDER, [line.strip() for line in lines if line.startswith("  ")])
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
