@@ -3,9 +3,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Self
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation
@@ -16,6 +18,8 @@ from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.libraries.user_code.kinds import OTHER_TA
 from worldwise.machine.symbols.own_program import LAUNCHER
 from worldwise.machine.symbols.space import Level
+from worldwise.plan.case import Case
+from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Context, Frame, Pass
 
@@ -98,6 +102,12 @@ class OwnExplainer(Explainer):
     _kept: tuple[int, Stacks] | None = None
     # What other threads execute in a call is a layer of its own, always: it is if several are in calls at a time.
     _by_threads = False
+
+    def of_region(self, case: Case, records: CheckedRecords) -> Self:
+        """The same for another case of the same trace: another region of the program, with its records."""
+        other = copy(self)
+        other.case, other.records = case, records
+        return other
 
     def _resolve_contexts(self) -> None:
         # What waits for the program is the region's own task.

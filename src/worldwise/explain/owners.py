@@ -299,14 +299,10 @@ class Explainer:
                 self._contexts[number] = Level("normal", min(context.el, 1), process)
             if not context.secure and context.task and self._is_other(number):
                 self._others.add(number)
-            self.space.locate(
-                self._contexts[number],
-                {
-                    pc + offset: code[offset : offset + 4]
-                    for pc, code in executed[number].items()
-                    for offset in range(0, len(code), 4)
-                },
-            )
+            if self.space.floating(self._contexts[number]):
+                words = executed[number].items()
+                found = {pc + at: code[at : at + 4] for pc, code in words for at in range(0, len(code), 4)}
+                self.space.locate(self._contexts[number], found)
         self._executed = executed
         self._verify()
         if self.inline:

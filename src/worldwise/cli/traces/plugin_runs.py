@@ -45,7 +45,7 @@ from worldwise.run.folder.own_entries import check_same
 from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import case_digest
 from worldwise.run.traces.model_cache import ModelStore
-from worldwise.run.traces.watch import Watcher, is_flat
+from worldwise.run.traces.watch import Watched, Watcher, is_flat
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
@@ -116,6 +116,8 @@ class Session:
         self.images = ImageStore(self.lab, note)
         self.emulator = Emulator(self.lab, note, silence_limit=WATCHED_SILENCE)
         self.watcher = Watcher(self.lab, self.images, self.emulator, note, may_run)
+        # The last own code: its regions are cases of one trace, of which most is asked once.
+        self._last: tuple[Watched, OwnExplainer] | None = None
 
     def explainer(
         self, case: Case, run: Run | None, cores: Mapping[str, str] | None = None, whole: bool = False
@@ -127,6 +129,7 @@ class Session:
         self._say_what_it_takes(case)
         if run:
             self._require_machine(case, run)
+        last = self._last
         watched = self.watcher.watch(
             case,
             passes=1 + case.warmup + FOLLOWED if run else 0,
@@ -136,11 +139,16 @@ class Session:
             expected=_own_records(run, case) if run else None,
             cores=cores,
             whole=whole,
+            before=last[0] if last else None,
         )
+        if last and last[0].space is watched.space:
+            return last[1].of_region(case, watched.records)
         kind = FlatExplainer if is_flat(case.target) else _own_kind(case) if case.target == OWN else Explainer
         made = kind(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
         # With models of cores nobody says where Linux's tasks are switched in plain Linux.
         made.check(closed=not (cores and takes_portables(case.target)))
+        if isinstance(made, OwnExplainer):
+            self._last = watched, made
         return made
 
     def _say_what_it_takes(self, case: Case) -> None:

@@ -89,6 +89,7 @@ class Watcher:
         expected: Path | None = None,
         cores: Mapping[str, str] | None = None,
         whole: bool = False,
+        before: Watched | None = None,
     ) -> Watched:
         """Run a case in mode stack, or take the kept trace of an equal run.
 
@@ -102,12 +103,13 @@ class Watcher:
             cores: the models that run with it, by the name of the core: their tables as core_model.table_of writes
                 them. At most MOST_CORES.
             whole: every instruction runs through them; else long regions are sampled.
+            before: what was watched before: own code whose trace is the same has its symbols.
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
         machine = EMULATED[case.target].machine(case, self.images)
         if case.target == OWN:
-            return self._watch_own(case, machine, fresh, expected, cores, whole)
+            return self._watch_own(case, machine, fresh, expected, cores, whole, before)
         process = _process(case)
         space = self._space(case, machine, named_kernel=not cores)
         arguments = self._stack_arguments(case, machine, named_kernel=not cores)
@@ -145,12 +147,16 @@ class Watcher:
         expected: Path | None,
         cores: Mapping[str, str] | None,
         whole: bool,
+        before: Watched | None,
     ) -> Watched:
         """Own code: one trace has all its regions, and the records of each are made of it."""
         code = own_code.find(case.implementation)
         counter = Counter(self.emulator, self.images, self.notify)
         counted = counted_of(code, counter, machine, fresh, cores, whole)
-        space = space_of(code, counter, machine)
+        if before and before.trace is counted.trace and before.case.implementation == case.implementation:
+            space = before.space
+        else:
+            space = space_of(code, counter, machine)
         with tempfile.TemporaryDirectory(prefix="ww-own-") as work:
             write_records(case, code, counted, Path(work) / RECORDS)
             records = _checked(Path(work), case, expected)
