@@ -8,19 +8,21 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+# Of each place of a name the words that may stand there.
+_Row = tuple[tuple[str, ...], ...]
 _WORD = re.compile(r"[^/,=: ]+|.")
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 
 
 def compact(names: Iterable[str]) -> list[str]:
     """The matrices that stand for some names."""
-    rows = [tuple((word,) for word in _WORD.findall(name)) for name in names]
+    rows: list[_Row] = [tuple((word,) for word in _WORD.findall(name)) for name in names]
     before = -1
     while len(rows) != before:
         before = len(rows)
         for place in reversed(range(max(map(len, rows), default=0))):
             # By all their other words: those that differ in this one alone.
-            alike: dict[tuple[object, ...], list[tuple[tuple[str, ...], ...]]] = {}
+            alike: dict[tuple[object, ...], list[_Row]] = {}
             for row in rows:
                 alike.setdefault((row[:place], row[place + 1 :], len(row) > place), []).append(row)
             rows = [
