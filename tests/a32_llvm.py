@@ -17,6 +17,10 @@ import t32_llvm
 WORDS = Path(__file__).parent / "data" / "a32-words.txt"
 SETS = {"a32": "armv7a-none-eabi", "t32": "thumbv7a-none-eabi"}
 FEATURES = "+neon,+vfp4,+hwdiv,+hwdiv-arm,+virtualization,+trustzone,+mp"
+# In the committed words: of both sets, for vectors and floating point are encoded alike. The word is A32's.
+BOTH = "both"
+# The first byte of such a word in A32, and in T32; the others are the same.
+_FIRST_BYTES = {"f2": "ef", "f3": "ff", "f4": "f9", **{f"e{digit}": f"e{digit}" for digit in "cde"}}
 # So many words by chance are offered to LLVM, and of each name so many are kept.
 BY_CHANCE = 250_000
 KEPT = 6
@@ -189,6 +193,16 @@ def expected_registers(text: str) -> tuple[int, int]:
     return core, vectors
 
 
+def committed(which: str) -> dict[str, str]:
+    """The committed words of a set, with what LLVM says of each."""
+    rows = [line.split(" ", 2) for line in WORDS.read_text(encoding="ascii").splitlines()]
+    return {
+        _FIRST_BYTES[word[:2]] + word[2:] if (kind, which) == (BOTH, "t32") else word: text
+        for kind, word, text in rows
+        if kind in (which, BOTH)
+    }
+
+
 def _lines(word: str, which: str) -> list[str]:
     if which == "a32":
         return [" ".join(f"0x{word[at : at + 2]}" for at in (6, 4, 2, 0))]
@@ -242,6 +256,22 @@ def _of_program(program: str) -> dict[str, set[str]]:
     return {"a32": set(re.findall(r"^\s*([0-9a-f]{8})\s", listing, re.MULTILINE)), "t32": wide | short}
 
 
+def _both(words: Iterable[str], which: str) -> tuple[set[str], set[str]]:
+    """Words apart: those that both sets have, as A32 writes them, and the rest."""
+    back = {first[which == "t32"]: first[0] for first in _FIRST_BYTES.items()}
+    # No condition, or that of what is always executed: T32 has no other.
+    alike = {word for word in words if len(word) == 8 and word[:2] in back and _is_vector(word)}
+    return {back[word[:2]] + word[2:] for word in alike}, set(words) - alike
+
+
+def _is_vector(word: str) -> bool:
+    """Whether a word whose first byte is one of those is of vectors: of coprocessors only two are, and of loads and
+    stores those without bit 20."""
+    if word[:2] in {"f4", "f9"}:
+        return int(word[2], 16) % 2 == 0
+    return word[0] == "f" or word[:2] == "ef" or word[5] in "ab"
+
+
 def _kept(texts: dict[str, str]) -> dict[str, str]:
     """Some of each name and kind of data, of the whole list alike."""
     by_name: dict[str, list[str]] = defaultdict(list)
@@ -253,13 +283,16 @@ def _kept(texts: dict[str, str]) -> dict[str, str]:
 def write_words(programs: list[str]) -> None:
     """Writes the committed words."""
     found = [_of_program(program) for program in programs]
-    lines = []
+    words: dict[str, set[str]] = {BOTH: set()}
     for which in SETS:
-        words = set(_by_chance(which)).union(*(one[which] for one in found))
-        texts = disassemble(sorted(words), which)
+        both, words[which] = _both(set(_by_chance(which)).union(*(one[which] for one in found)), which)
+        words[BOTH] |= both
+    lines = []
+    for kind, some in words.items():
+        texts = disassemble(sorted(some), "a32" if kind == BOTH else kind)
         # What no processor of Armv7-A executes as it is written.
         texts = {word: text for word, text in texts.items() if not re.search("^[^\t]*<|fpinst|mvfr|fpexc|fpsid", text)}
-        lines += [f"{which} {word} {text}" for word, text in sorted(_kept(texts).items())]
+        lines += [f"{kind} {word} {text}" for word, text in sorted(_kept(texts).items())]
     WORDS.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 

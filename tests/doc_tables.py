@@ -166,21 +166,17 @@ def _of_cases(lines: Sequence[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:
 
 
 def _shared(lines: Sequence[list[Any]]) -> list[list[Any]]:
-    """Lines in a row that differ in one column alone are one, with all of that column's values there."""
-    found: list[list[Any]] = []
-    # Where the last line has several values.
-    place = -1
-    for line in lines:
-        others = [at for at, cell in enumerate(line) if found and at != place and cell != found[-1][at]]
-        if place >= 0 and not others:
-            found[-1][place][_EACH].append(line[place])
-        elif place < 0 and len(others) == 1:
-            (place,) = others
-            found[-1] = [{_EACH: [found[-1][place], cell]} if at == place else cell for at, cell in enumerate(line)]
-        else:
-            place = -1
-            found.append(line)
-    return found
+    """Neighbours that differ in one column alone are one line, with all values there; then again, as in matrices.py."""
+    found = [[[cell] for cell in line] for line in lines]
+    for place in reversed(range(len(found[0]) if found else 0)):
+        merged: list[list[list[Any]]] = []
+        for line in found:
+            if merged and all(one == line[at] for at, one in enumerate(merged[-1]) if at != place):
+                merged[-1][place] = merged[-1][place] + line[place]
+            else:
+                merged.append(list(line))
+        found = merged
+    return [[cells[0] if len(cells) == 1 else {_EACH: cells} for cells in line] for line in found]
 
 
 def _each(line: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import a32_llvm
 from worldwise.base import paths
 from worldwise.lab.image import tree_digest
 from worldwise.libraries.boards import load_core, table_of
@@ -76,8 +77,7 @@ def _a64_words() -> list[tuple[str, str]]:
 
 
 def _a32_words() -> list[tuple[str, str]]:
-    lines = (TESTS / "data" / "a32-words.txt").read_text(encoding="ascii").splitlines()
-    return [(word, _access(text)) for word, text in (line[4:].split(" ", 1) for line in lines if line[:3] == "a32")]
+    return [(word, _access(text)) for word, text in a32_llvm.committed("a32").items()]
 
 
 def _access(text: str) -> str:

@@ -288,6 +288,7 @@ def _expansion(suite: Suite) -> Iterator[str]:
         )
     yield f"published: {suite.published or '-'}"
     yield f"recommended: {suite.recommended or '-'}"
+    yield f"{len(suite.cases)} cases, SHA-256 of them in their order: {_digest(case.id for case in suite.cases)}"
     for (samples, warmup), cases in itertools.groupby(suite.cases, lambda case: (case.samples, case.warmup)):
         yield from ("", f"samples {samples}, warm-up {warmup}:")
         yield from (f"  {matrix}" for matrix in compact(case.id for case in cases))
@@ -298,7 +299,7 @@ def _expansion(suite: Suite) -> Iterator[str]:
         for name, one in zip(listed, suite.unavailable, strict=True):
             reasons.setdefault(_reason(one), []).append(name)
         for reason, names in reasons.items():
-            yield from (f"  {matrix}" for matrix in compact(sorted(names)))
+            yield from (f"  {matrix}" for matrix in compact(names))
             yield f"    {reason}"
 
 

@@ -125,15 +125,12 @@ def test_classes_and_registers_are_those_of_llvms_texts(
 ) -> None:
     """If this fails, an instruction has the time of another, or waits for a register that it does not read."""
     program = model_programs.build("model_classes", tmp_path_factory.mktemp("classes"), request)
-    rows = [line.split(" ", 2) for line in a32_llvm.WORDS.read_text(encoding="ascii").splitlines()]
     wrong = []
     for which in a32_llvm.SETS:
-        own = [row[1:] for row in rows if row[0] == which]
+        own = a32_llvm.committed(which)
         assert len(own) > 2_800
-        done = subprocess.run(
-            [program, which], input="\n".join(word for word, _ in own), capture_output=True, text=True, check=True
-        )
-        for (word, text), line in zip(own, done.stdout.splitlines(), strict=True):
+        done = subprocess.run([program, which], input="\n".join(own), capture_output=True, text=True, check=True)
+        for (word, text), line in zip(own.items(), done.stdout.splitlines(), strict=True):
             name, core, vectors, _ = line.split()
             expected = a32_llvm.expected_registers(text)
             if (
@@ -148,9 +145,8 @@ def test_the_committed_texts_are_what_llvm_says() -> None:
     """If this fails, the words are not what the installed LLVM makes of them."""
     if not shutil.which(t32_llvm.TOOL):
         pytest.skip(f"there is no {t32_llvm.TOOL} here: the committed texts alone are compared")
-    rows = [line.split(" ", 2) for line in a32_llvm.WORDS.read_text(encoding="ascii").splitlines()]
     for which in a32_llvm.SETS:
-        own = {word: text for kind, word, text in rows if kind == which}
+        own = a32_llvm.committed(which)
         assert a32_llvm.disassemble(own, which) == own
 
 

@@ -215,21 +215,21 @@ def _environments() -> set[str]:
     """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
     for requirements in ("run", "dask", "test", "build"):
-        with contextlib.suppress(OSError):
-            text = _requirements(f"{requirements}.txt")
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            text = _requirements(f"{requirements}.txt").encode()
             version = f"{sys.version} {sys.base_prefix}\n".encode()
             names.add(f"venv-{hashlib.sha256(version + text).hexdigest()[:12]}")
     return names
 
 
-def _requirements(file: str) -> bytes:
+def _requirements(file: str) -> str:
     """A file of requirements, with what it takes from another one by its first line, all of it sorted."""
-    text = (paths.REQUIREMENTS / file).read_bytes()
-    first, _, rest = text.partition(b"\n")
-    if not first.startswith(b"-r "):
+    text = (paths.REQUIREMENTS / file).read_text(encoding="utf-8")
+    first, _, rest = text.partition("\n")
+    if not first.startswith("-r "):
         return text
-    entries = re.split(rb"^(?=\S)", _requirements(first[3:].decode()) + rest, flags=re.MULTILINE)
-    return b"".join(sorted(entries, key=lambda entry: entry.partition(b"=")[0]))
+    entries = re.split(r"^(?=\S)", _requirements(first[3:]) + rest, flags=re.MULTILINE)
+    return "".join(sorted(entries, key=lambda entry: entry.partition("=")[0]))
 
 
 # --- removing ---
