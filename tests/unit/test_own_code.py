@@ -592,6 +592,7 @@ def _told_of(said: str) -> str:
             "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
         ),
         ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
+        ("ld: a.c:7: undefined reference to `atoi'", "first: ld: a.c:7: undefined reference to `atoi'; the end of"),
         ("make: stop", "the end of what it said is above"),
     ],
 )
