@@ -375,6 +375,23 @@ def test_a_function_of_a_ta_is_a_region(lab: Lab, images: ImageStore, tmp_path: 
     assert "--ta DIR" in caught.value.hint
 
 
+def test_a_client_is_built_by_makes_own_rules_and_with_a_folder_beside(images: ImageStore, tmp_path: Path) -> None:
+    """Strangers' Makefiles name no rule for .o files, and keep what both sides share in a third folder."""
+    makefile = (
+        "CC = $(CROSS_COMPILE)gcc\nCFLAGS += -I../ta -I$(TEEC_EXPORT)/include\n"
+        "own_client: main.o\n\t$(CC) -o $@ $< -lteec -L$(TEEC_EXPORT)/lib\n"
+    )
+    main = f'#include "../more/more.h"\n{own_codes.APPLICATION["host/main.c"]}'
+    ta, client = own_codes.application(tmp_path, host__Makefile=makefile, host__main_dot_c=main)
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "more.h").touch()
+    assert application(ta, client, None, images, beside=[more]).name == "own_client"
+    with pytest.raises(WorldwiseError, match="the client in host does not build") as caught:
+        application(ta, client, None, images)
+    assert caught.value.hint == f"more lies beside {client}, and not beside its copy: --beside {more} brings it"
+
+
 # `work` is called twice, once within itself, and jumped to by `last`; `round` jumps to its own begin; nobody calls
 # `aside` but through a pointer.
 _CALLS = """

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 import own_codes
+from elves import elf32
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.user_code.memory import _way, short, stack_words
@@ -25,6 +26,7 @@ from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
 from worldwise.libraries.user_code import build_systems
 from worldwise.libraries.user_code.kinds import TA_ARM32, TA_ARM64
+from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.symbols.mangled_names import demangler, plain
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
@@ -34,7 +36,16 @@ from worldwise.run.code.application import _level_words, _told, application, elf
 from worldwise.run.code.faults import _faulted
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
-from worldwise.run.code.order import Wanted, _add, _below, archive, check_glob, check_machine, check_package
+from worldwise.run.code.order import (
+    Wanted,
+    _add,
+    _below,
+    archive,
+    check_glob,
+    check_machine,
+    check_package,
+    require_linux,
+)
 from worldwise.run.code.prepare import case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
@@ -592,6 +603,7 @@ def _told_of(said: str) -> str:
             "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
         ),
         ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
+        ("ld: a.c:7: undefined reference to `atoi'", "first: ld: a.c:7: undefined reference to `atoi'; the end of"),
         ("make: stop", "the end of what it said is above"),
     ],
 )
@@ -698,3 +710,17 @@ def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
         "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out what its messages cost"
     )
     assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"
+
+
+def test_firmware_that_is_named_as_a_program_is_told() -> None:
+    """If this fails, it is started in Linux, and its owner reads of a SIGSEGV."""
+    with pytest.raises(WorldwiseError, match=r"app.elf has its code at .*, where firmware has it") as refused:
+        require_linux(elf32(), Path("app.elf"))
+    assert "`run --firmware FILE --machine mps2-an386`" in refused.value.hint
+
+
+def test_a_source_in_place_of_a_program_is_told() -> None:
+    """If this fails, its owner reads of a magic number."""
+    with pytest.raises(WorldwiseError, match=r"--program main.c is no ELF file") as refused:
+        ask(b"int main(void)", ("program",), what="--program main.c")
+    assert "a source" in refused.value.hint

@@ -36,6 +36,8 @@ MEMORY, _SECONDS, _MOST_ANSWER = 2 * 2**30, 60, 32 * 2**20
 # Of the clock: more, since others use the machine too.
 _PATIENCE = 10 * _SECONDS
 _HINT = "build it anew; if it came from others, `readelf --all FILE` says what is in it"
+_MAGIC = b"\x7fELF"
+_NO_ELF = "give the linked file itself: a source, a script, an archive, a .bin or .hex file is none"
 # Without the user's environment and current folder; what it needs is where this process has it from.
 _BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
 
@@ -108,6 +110,8 @@ def ask(
         try:
             answers = answered(wanted, _said(content, debug, wanted))
         except ValueError as error:
+            if not content.startswith(_MAGIC):
+                raise WorldwiseError(f"{what} is no ELF file, as compilers link one.", _NO_ELF) from None
             raise WorldwiseError(f"{what} cannot be read: {files.quoted(str(error))}", _HINT) from None
         for one, answer in zip(wanted, answers, strict=True):
             found[one] = (answer,)

@@ -255,7 +255,7 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside:
     wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
     hint = "; ".join(filter(None, ("the end of what it said is above", error.hint)))
-    if first := next((line for line in wrong if "error:" in line), None):
+    if first := next((line for line in wrong if "error:" in line or "undefined reference" in line), None):
         hint = f"first: {files.quoted(first.strip())}; {hint}"
     if way := next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), ""):
         named = dict.fromkeys(re.findall(_STRICTER, "\n".join(wrong)))
@@ -263,6 +263,7 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside:
     if missing:
         name = files.quoted(missing[1])
         hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+        hint += f", or {_BUILD_IT}" if "client" in says[-1] else ""
     if absent := _left_at_home(lines, {ta, client}, beside):
         hint = f"{absent[0].name} lies beside {absent[1]}, and not beside its copy: --beside {absent[0]} brings it"
     if any("cc1plus" in line or "g++: No such file" in line or "g++: not found" in line for line in lines):

@@ -158,7 +158,8 @@ def require_linux(content: bytes, program: Path) -> None:
     if not loader and least not in LINUX_AT and kind == "ET_EXEC":
         raise WorldwiseError(
             f"{program} has its code at {least:#x}, where firmware has it, and no program of Linux.",
-            "name the machine of QEMU that it starts on: --machine mps2-an386",
+            "name the machine of QEMU that it starts on: `exec --machine mps2-an386`, or "
+            "`run --firmware FILE --machine mps2-an386`",
         )
 
 
@@ -202,6 +203,8 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
             f"{wanted.program} is no program for AArch64{'' if wanted.application else ' or Armv7'}: {kind}, {of}.",
             "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
         )
+    if architecture == ARMV7:
+        require_linux(program, wanted.program)
     known = _LOADERS[architecture]
     if loader and (loader.rpartition("/")[2] != known or files.path_problem(loader.lstrip("/"))):
         raise WorldwiseError(

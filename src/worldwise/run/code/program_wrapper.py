@@ -17,7 +17,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
-from worldwise.libraries.user_code.kinds import ARMV7, FIRMWARE_ELF, case_name
+from worldwise.libraries.user_code.kinds import FIRMWARE_ELF, case_name
 from worldwise.machine.diagnosis import CONSOLES
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, TRACE
@@ -30,7 +30,6 @@ from worldwise.run.code.order import (
     pack,
     read_firmware,
     read_given,
-    require_linux,
     write_order,
 )
 from worldwise.run.code.process_lives import LAUNCHED, OUTPUT, STARTED, Life, lives_of
@@ -80,8 +79,6 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
         content = pack(wanted, images, work)
         write_order(work, _EXEC, wanted, 1)
         architecture = architecture_of(content, wanted)
-        if architecture == ARMV7:
-            require_linux(content[wanted.guest_path.lstrip("/")], wanted.program)
         machine = machine_of(images, wanted.kind, work, wanted.case_name, _EXEC, architecture, wanted.loopback)
         (left / RECORDS).touch()
         emulator.run(machine, ("/bin/fetch",), left, left=(LAUNCHED, OUTPUT, _ERRORS, STARTED))
