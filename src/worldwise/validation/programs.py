@@ -26,7 +26,7 @@ C25519 = (
     ("monocypher-sys", "4.0.2", "dc11b58afcc9e7b8dc05ae2a2050b5a7a368ba1155bc0f9b1ad81ccedf5f1c96"),
     "Monocypher/tests/externals/c25519",
 )
-# wolfSSL 5.6.6, of which the figures of the Cortex-M7 are.
+# wolfSSL 5.6.6, of which the figures of the Cortex-M7 are. No registry has 5.6.0, of which those of the M33 are.
 WOLFSSL = (
     ("wolfssl-sys", "1.0.0", "add7d51a8bdec974e75c59acca2aee16c1ad9002df83835c7534bd05bf329a0b"),
     "wolfssl-src",
@@ -371,6 +371,14 @@ PROGRAMS: Mapping[str, Built] = {
             source="wolfssl",
             parts=("wolfssl/wolfcrypt", "wolfcrypt/src"),
             flash=Flash("olimex-stm32-h405", 5),
+        ),
+        McuProgram(
+            name="wolfssl-h563",
+            board="mps2-an505",
+            cells="mcu_wolfssl.c",
+            level="-Os -DWOLFSSL_USER_SETTINGS",
+            files=_wolfssl(*_WOLFSSL),
+            crate=WOLFSSL,
         ),
         McuProgram(
             name="wolfssl-h753",
