@@ -10,7 +10,7 @@
 #include "../../bench/message.h"
 #include "../../bench/record.h"
 #include "../common/app.h"
-#include "measured/client.h"
+#include "measured/measured.h"
 #include "token.h"
 
 #define MEASURE "step"
@@ -45,6 +45,29 @@ struct step {
 
 static void nothing(void)
 {
+}
+
+static struct measured take(bool arm)
+{
+	struct measured found = { 0 };
+	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_MEMREF_TEMP_OUTPUT, TEEC_VALUE_INPUT, TEEC_NONE,
+							     TEEC_NONE) };
+
+	op.params[0].tmpref.buffer = &found;
+	op.params[0].tmpref.size = sizeof(found);
+	op.params[1].value.a = arm;
+	app_must(TEEC_InvokeCommand(&app_session, MEASURED_TAKE, &op, NULL), "counts of the TA", 0);
+	return found;
+}
+
+/* A new instance of the TA, as after a boot. */
+static void restart(void)
+{
+	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_NONE, TEEC_NONE, TEEC_NONE, TEEC_NONE) };
+
+	if (TEEC_InvokeCommand(&app_session, MEASURED_RESTART, &op, NULL) != TEEC_ERROR_TARGET_DEAD)
+		bench_fail("the TA did not end");
+	TEEC_CloseSession(&app_session);
 }
 
 /* --- the steps --- */

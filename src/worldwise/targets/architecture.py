@@ -109,7 +109,7 @@ class Architecture:
             script="plain-symbols.sh",
             outputs=("initramfs.cpio",),
             needs={"plain": self.initramfs()},
-            trees=guest_trees("bench", "kernel-symbols") | guest_trees("symbols.h", room="linux"),
+            trees=guest_trees("bench", "kernel-symbols"),
             settings={"PREFIX": self.prefix, "FLAGS": " ".join(self.flags)},
         )
 
