@@ -721,6 +721,6 @@ def test_firmware_that_is_named_as_a_program_is_told() -> None:
 
 def test_a_source_in_place_of_a_program_is_told() -> None:
     """If this fails, its owner reads of a magic number."""
-    with pytest.raises(WorldwiseError, match=r"--program main.c is no ELF file") as refused:
+    with pytest.raises(WorldwiseError, match=r"--program main.c cannot be read: it is no ELF file") as refused:
         ask(b"int main(void)", ("program",), what="--program main.c")
     assert "a source" in refused.value.hint

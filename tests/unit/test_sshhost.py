@@ -311,7 +311,7 @@ def test_a_dynamic_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError, match="is linked dynamically"):
         require_static(Path(sys.executable).resolve())
     (tmp_path / "text").write_text("not a program")
-    with pytest.raises(WorldwiseError, match="text is no ELF file"):
+    with pytest.raises(WorldwiseError, match="text cannot be read: it is no ELF file"):
         require_static(tmp_path / "text")
 
 

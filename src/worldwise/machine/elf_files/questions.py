@@ -111,7 +111,9 @@ def ask(
             answers = answered(wanted, _said(content, debug, wanted))
         except ValueError as error:
             if not content.startswith(_MAGIC):
-                raise WorldwiseError(f"{what} is no ELF file, as compilers link one.", _NO_ELF) from None
+                raise WorldwiseError(
+                    f"{what} cannot be read: it is no ELF file, as compilers link one.", _NO_ELF
+                ) from None
             raise WorldwiseError(f"{what} cannot be read: {files.quoted(str(error))}", _HINT) from None
         for one, answer in zip(wanted, answers, strict=True):
             found[one] = (answer,)
