@@ -48,7 +48,7 @@ def one_of_each_machine(cases: Iterable[Case], known: Mapping[str, float], image
 # Kept runs whose cases take minutes, each with one of the same images.
 _OF_THE_SAME_IMAGES = {"pqc-tail": "pqc", "keycache-zipf": "keycache"}
 
-# Operations whose programs of Linux talk to each other: debug information, which no other case feels, moves their counts.
+# Operations whose programs of Linux talk to each other: debug information, which no other case feels, moves counts.
 _ALSO = {"keycache": "keycache", "mqtt": "keycache-mqtt"}
 
 
