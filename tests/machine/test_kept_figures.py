@@ -48,8 +48,8 @@ def one_of_each_machine(cases: Iterable[Case], known: Mapping[str, float], image
 # Kept runs whose cases take minutes, each with one of the same images.
 _OF_THE_SAME_IMAGES = {"pqc-tail": "pqc", "keycache-zipf": "keycache"}
 
-# Operations whose programs of Linux talk to each other: debug information, which no other case feels, moves counts.
-_ALSO = {"keycache": "keycache", "mqtt": "keycache-mqtt"}
+# Operations whose programs of Linux talk to each other: even debug information moves their counts.
+_ALSO = {"keycache": "keycache", "mqtt": "keycache-mqtt", "tee": "echo"}
 
 
 def counts(row: Row) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml.rows import parse_rows
+from worldwise.base.toml.rows import MOST_ENTRIES, parse_rows
 from worldwise.base.toml.toml_model import StrictModel
 
 
@@ -66,3 +66,14 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, says: str) -> 
     assert old in TEXT
     with pytest.raises(WorldwiseError, match=says):
         parse_rows(Many, "one", TEXT.replace(old, new, 1), Path("f.toml"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[[one]]\ncolumns = []\nrows = [" + "[]," * (MOST_ENTRIES + 1) + "]\n", "[[one]]\n" * (MOST_ENTRIES + 1)],
+    ids=["rows", "tables"],
+)
+def test_a_strangers_file_does_not_fill_the_memory(text: str) -> None:
+    """If this fails, half a megabyte of a contributed file becomes a gigabyte of entries."""
+    with pytest.raises(WorldwiseError, match=r"f\.toml: one: has more than 20,000 entries"):
+        parse_rows(Many, "one", text, Path("f.toml"))

@@ -20,6 +20,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import key_lines, toml_model
 
 COLUMNS, ROWS = "columns", "rows"
+# Far more than any file of ours has. A row takes three characters of a stranger's file, and kilobytes of memory.
+MOST_ENTRIES = 20_000
 _M = TypeVar("_M", bound=BaseModel)
 
 
@@ -56,6 +58,8 @@ def load_rows(name: str, text: str, file: Path) -> Entries:
     listed = document.get(name)
     if not isinstance(listed, list):
         return Entries(document, name, [])
+    if sum(_size(table) for table in listed) > MOST_ENTRIES:
+        raise WorldwiseError(f"{file}: {name}: has more than {MOST_ENTRIES:,} entries.", "split the file")
     entries: list[Any] = []
     origins: list[tuple[int, int, list[str]]] = []
     for number, table in enumerate(listed):
@@ -97,6 +101,12 @@ def with_rows(schema: dict[str, Any], name: str, entry: str) -> dict[str, Any]:
         "$defs": schema["$defs"] | {several: rows},
         "properties": schema["properties"] | {name: listed},
     }
+
+
+def _size(table: Any) -> int:
+    """How many entries a table of the list stands for."""
+    rows = table.get(ROWS) if isinstance(table, dict) else None
+    return len(rows) if isinstance(rows, list) else 1
 
 
 def _problem(shared: dict[str, Any], columns: Any, rows: Any) -> tuple[key_lines.Path, str] | None:
