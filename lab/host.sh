@@ -222,18 +222,11 @@ install_halves() {
 	wait $!
 }
 
-# Prints requirements/$1.txt, with what it takes from another file by its first line, all of it sorted.
+# Prints requirements/$1.txt, behind the file that its first line takes, if it takes one.
 whole_requirements() {
 	read -r word other <"$repository/requirements/$1.txt" || :
-	if [ "$word" != -r ]; then
-		cat "$repository/requirements/$1.txt"
-		return
-	fi
-	{
-		whole_requirements "${other%.txt}"
-		sed 1d "$repository/requirements/$1.txt"
-	} | awk '{ printf "%s%s", NR == 1 ? "" : /^ / ? "\001" : "\n", $0 } END { print "" }' |
-		LC_ALL=C sort -t = -k 1,1 | tr '\001' '\n'
+	[ "$word" != -r ] || whole_requirements "${other%.txt}"
+	cat "$repository/requirements/$1.txt"
 }
 
 # Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first

@@ -223,13 +223,10 @@ def _environments() -> set[str]:
 
 
 def _requirements(file: str) -> str:
-    """A file of requirements, with what it takes from another one by its first line, all of it sorted."""
+    """A file of requirements, behind the file that its first line takes, if it takes one."""
     text = (paths.REQUIREMENTS / file).read_text(encoding="utf-8")
-    first, _, rest = text.partition("\n")
-    if not first.startswith("-r "):
-        return text
-    entries = re.split(r"^(?=\S)", _requirements(first[3:]) + rest, flags=re.MULTILINE)
-    return "".join(sorted(entries, key=lambda entry: entry.partition("=")[0]))
+    first = text.partition("\n")[0]
+    return (_requirements(first[3:]) if first.startswith("-r ") else "") + text
 
 
 # --- removing ---
