@@ -194,13 +194,16 @@ static uint32_t register_cycles(const struct step *step)
 	return step->class->per_register * ((step->op->registers + together - 1) / together);
 }
 
-/* Waits of loads from flash. */
-static void wait_for_flash(struct mcu *mcu, const struct step *step)
+/* Waits of loads from flash, and of each word that is stored. */
+static void wait_for_memory(struct mcu *mcu, const struct step *step)
 {
-	for (size_t i = 0; i < step->count; i++)
-		if (!step->accesses[i].store)
-			pass(mcu, step, CAUSE_MEMORY,
-			     flash_load(&mcu->flash, step->accesses[i].address, step->accesses[i].bytes, mcu->now));
+	for (size_t i = 0; i < step->count; i++) {
+		const struct access *access = &step->accesses[i];
+
+		pass(mcu, step, CAUSE_MEMORY,
+		     access->store ? (uint64_t)mcu->numbers[MCU_STORE_WAITS] * ((access->bytes + 3) / 4)
+				   : flash_load(&mcu->flash, access->address, access->bytes, mcu->now));
+	}
 }
 
 static void execute_memory(struct mcu *mcu, const struct step *step)
@@ -217,7 +220,7 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 		pass(mcu, step, CAUSE_ISSUE, 1);
 	if (cycles > 1)
 		pass(mcu, step, CAUSE_MEMORY, (uint64_t)cycles - 1);
-	wait_for_flash(mcu, step);
+	wait_for_memory(mcu, step);
 }
 
 /* Alignment of wide instructions: what the fetch unit needs more. */

@@ -27,6 +27,7 @@ enum mcu_number {
 	MCU_STORE_INDEXED,     /* more for a store to the sum of two registers */
 	MCU_UPDATES_CHAIN,     /* 1 if loads that write back are pipelined too, on another base than the load before */
 	MCU_STORE_HIDES,       /* cycles that a store with a constant saves behind a load */
+	MCU_STORE_WAITS,       /* more for each word that is stored, if no buffer takes it */
 	MCU_LOAD_AFTER_STORE,  /* more for a load behind a store */
 	MCU_LOADS_AFTER_STORE, /* more for a load of several behind a store */
 	MCU_ADDRESS_WAIT,      /* more for an address made by the data-processing instruction before */

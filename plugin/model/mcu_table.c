@@ -15,6 +15,7 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_STORE_INDEXED] = "store_indexed",
 	[MCU_UPDATES_CHAIN] = "updates_chain",
 	[MCU_STORE_HIDES] = "store_hides",
+	[MCU_STORE_WAITS] = "store_waits",
 	[MCU_LOAD_AFTER_STORE] = "load_after_store",
 	[MCU_LOADS_AFTER_STORE] = "loads_after_store",
 	[MCU_ADDRESS_WAIT] = "address_wait",
@@ -111,6 +112,9 @@ bool mcu_complete(struct mcu *mcu)
 			return line_refuse("has a class without cycles");
 	for (int i = 0; i < T32_CLASSES; i++)
 		mcu->waits |= mcu->classes[i].latency > 0;
+	/* The figures of a board whose stores wait have no such rows: the fetch unit catches up meanwhile. */
+	if (mcu->numbers[MCU_STORE_WAITS])
+		mcu->numbers[MCU_WIDE_GROUP] = 0;
 	if (flash->wait && (!flash->line || !(flash->cache || flash->buffers)))
 		return line_refuse("has a memory that waits, but no lines");
 	return true;

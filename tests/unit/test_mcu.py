@@ -340,6 +340,19 @@ def test_a_missing_class_is_outside(drive: Driver) -> None:
     assert fresh(drive, re.sub(r"class mla .*\n", "", table("cortex-m3")), [MLA]) == 1
 
 
+def test_stores_can_wait(drive: Driver) -> None:
+    """If this fails, firmware whose stores wait is predicted as if a buffer took them."""
+    plain, waits = table("cortex-m4"), table_of("cortex-m4", store_waits=1)
+    assert [fresh(drive, one, [STR]) for one in (plain, waits)] == [1, 2]
+    # Each stored word waits, and no load does. A row of wide instructions at 2 mod 4 then costs nothing.
+    words = " ".join(f"0:{RAM + 4 * word:x}:4:s" for word in range(3))
+    line = f"run {PC:x} {PC + 16:x} {PUSH3},{ADD_W},{ADD_W},{ADD_W},{ADDS} {words}"
+    assert [sum(map(int, drive(one, [line])[0].split()[:6])) for one in (plain, waits)] == [9, 11]
+    assert fresh(drive, waits, [LDM3]) == fresh(drive, plain, [LDM3])
+    with pytest.raises(WorldwiseError, match="its model has no stores that wait"):
+        table_of("cortex-m7", store_waits=1)
+
+
 @pytest.mark.parametrize(
     ("core", "before", "after", "code", "expected"),
     [

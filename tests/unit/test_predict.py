@@ -807,6 +807,12 @@ def test_a_board_s_flash_can_be_another_one() -> None:
         table("none", 2)
     with pytest.raises(WorldwiseError, match="does not say what stands before its flash"):
         cores.Flash(waits=1).of("microbit")
+    # Stores that wait come beside any of these.
+    waiting = cores.Flash(stores=1)
+    found_table = cores.with_memory(BOARD_CASE, plain, waiting)["cortex-m4"]
+    assert "number store_waits 1\n" in found_table and "memory wait 5\n" in found_table
+    assert waiting.words(BOARD_CASE.target) == "5 wait states, flash of nucleo-f446re, each stored word waits for 1"
+    assert waiting.of("own") == ("", 0) and waiting.waits_of("own") == "stores"
     # What a domain is of goes with it.
     errors = load_errors()
     one = sample(layer("program", [10_000, 0, 0, 0, 0, 0]), phase="first").model_copy(update={"place": "mcu"})
@@ -816,6 +822,8 @@ def test_a_board_s_flash_can_be_another_one() -> None:
     (found,) = estimates(case, "cortex-m4", errors, waits=False)
     assert found.domain == Domain("integer", False, "compiled")
     assert found.line and found.line.kind == "integer-no-waits"
+    (found,) = estimates(case, "cortex-m4", errors, waits="stores")
+    assert not found.line and "no held-out figure of compiled integer code whose stores wait" in found.error
 
 
 def test_other_draws_are_told_from_the_least_to_the_most() -> None:
@@ -864,6 +872,7 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
         (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "are for boards"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "ram", "--wait-states", "3"], "RAM never waits"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "rom"], "'ram', 'flash'"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--store-waits", "1"], "are for boards"),
     ],
 )
 def test_a_flash_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:

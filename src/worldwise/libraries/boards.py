@@ -13,7 +13,7 @@ from worldwise.base import files, paths
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import Model, StrictModel, Text, parse, read_text
-from worldwise.libraries.core_model import CoreModel, Memory, flat_table
+from worldwise.libraries.core_model import KINDS_OF_STORE_WAITS, CoreModel, Memory, flat_table
 from worldwise.libraries.cores import features_of
 from worldwise.libraries.fittable import Calibration, Fittable
 from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, hertz
@@ -212,23 +212,29 @@ def boards() -> dict[str, Board]:
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
 
 
-def table_of(core: str, board: str | None = None, waits: int | None = None) -> str:
+def table_of(core: str, board: str | None = None, waits: int | None = None, store_waits: int = 0) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
-    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with.
+    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with;
+    `store_waits` the cycles that each stored word waits.
 
-    Raises WorldwiseError if there is no such core.
+    Raises WorldwiseError if there is no such core, or its model has no stores that wait.
     """
     own = load_core(core)
     model = own.model
     if not model:
         raise WorldwiseError(f"core '{core}': nothing predicts it: its file has no [model].", "name another core")
+    if store_waits and model.kind not in KINDS_OF_STORE_WAITS:
+        raise WorldwiseError(
+            f"core '{core}': its model has no stores that wait",
+            "leave --store-waits out, or name a Cortex-M that begins one instruction a cycle, such as cortex-m4",
+        )
     found = boards()[board] if board else None
     if not found:
-        return flat_table(core, model)
+        return flat_table(core, model, store_waits=store_waits)
     if waits is None:
         waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
-    return flat_table(core, model, found.memory, waits)
+    return flat_table(core, model, found.memory, waits, store_waits)
 
 
 def by_core(names: Iterable[str]) -> list[str]:

@@ -43,7 +43,7 @@ def _words(text: str) -> frozenset[str]:
 # As plugin/model/mcu_table.c and t32.c read them.
 _MCU = Names(
     numbers=_words(
-        "width load_pipelined store_pipelined store_indexed updates_chain store_hides load_after_store"
+        "width load_pipelined store_pipelined store_indexed updates_chain store_hides store_waits load_after_store"
         " loads_after_store address_wait address_early sum_late data_late flags_late rotated_latency"
         " wide_group wide_target it_folded branch_pairs refill refill_call refill_register refill_load compare_late"
     ),
@@ -94,6 +94,9 @@ _DUAL = Names(
     ports=_words("units second"),
 )
 KINDS: Mapping[str, Names] = {"mcu": _MCU, "mcu-dual": _DUAL, "in-order": _BIG, "out-of-order": _BIG}
+# The number of cycles that each stored word waits, and the engines that have it.
+STORE_WAITS = "store_waits"
+KINDS_OF_STORE_WAITS = ("mcu",)
 # What a class's form on 128 bits is called: the class's name and this.
 _WIDE = "_q"
 # Of a class, for the reader alone: the engine takes `cycles` between the two.
@@ -226,10 +229,18 @@ def _require_key(names: Names, key: str, value: int | str, where: str) -> None:
         raise ValueError(f"{where} must be a number")
 
 
-def flat_table(name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0) -> str:
-    """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory."""
+def flat_table(
+    name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0, store_waits: int = 0
+) -> str:
+    """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory.
+
+    `store_waits` are the cycles that each stored word waits, of a Cortex-M that begins one instruction a cycle.
+    """
     lines = [f"core {name}", f"kind {model.kind}"]
-    lines += [f"number {key} {number.value}" for key, number in model.numbers.items()]
+    numbers = {key: number.value for key, number in model.numbers.items()}
+    if store_waits:
+        numbers[STORE_WAITS] = store_waits
+    lines += [f"number {key} {value}" for key, value in numbers.items()]
     if model.writeback:
         lines.append(f"number writeback {model.mask(model.writeback, 'writeback')}")
     lines += [

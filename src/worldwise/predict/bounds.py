@@ -10,7 +10,7 @@ from statistics import median_low
 from typing import Literal
 
 from worldwise.predict import rules
-from worldwise.predict.domains import Domain, by_of, code_of, waits_of
+from worldwise.predict.domains import Domain, Waits, by_of, code_of, waits_of
 from worldwise.predict.errors import ErrorLine, ErrorLines
 from worldwise.predict.sampling import SamplingError, sampling_error
 from worldwise.records.model_predictions import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
@@ -82,10 +82,10 @@ class Estimate:
         return {name: sum(one.cycles[number] for one in self.sample.layers) for number, name in enumerate(CAUSES)}
 
 
-def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: bool | None = None) -> list[Estimate]:
+def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: Waits = None) -> list[Estimate]:
     """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are.
 
-    `waits` is whether the memory makes the core wait, if that is not as the board's file says. That of a user's own
+    `waits` is whether and where the memory makes the core wait, if that is not as the board's file says. That of a user's own
     firmware never does, unless somebody says so.
     """
     waits = waits_of(case.case) if waits is None else waits

@@ -12,6 +12,7 @@ from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.machine.elf_files.questions import ask
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
+from worldwise.predict.domains import Waits
 from worldwise.run.traces.watch import ARMV7, MOST_CORES
 
 # What stands for a flash that never waits.
@@ -122,7 +123,11 @@ def with_memory(case: Case, cores: Mapping[str, str], flash: "Flash | None" = No
         return cores
     if flash:
         board, waits = flash.of(case.target)
-        return {name: table_of(name, board, waits) if board else table_of(name) for name in cores}
+        stores = flash.stores
+        return {
+            name: table_of(name, board, waits, stores) if board else table_of(name, store_waits=stores)
+            for name in cores
+        }
     if not is_board(case.target):
         return cores
     return {name: table_of(name, case.target) if _is_of(case.target, name) else table for name, table in cores.items()}
@@ -135,10 +140,12 @@ class Flash:
     Attributes:
         name: the board that has it; NO_FLASH or RAM for a memory that never waits; empty for that of the case's board.
         waits: its wait states; None for those that the board's file has.
+        stores: cycles that each word waits which is stored, wherever it goes.
     """
 
     name: str = ""
     waits: int | None = None
+    stores: int = 0
 
     def of(self, target: str) -> tuple[str, int]:
         """The board whose flash it is, and its wait states. The board is empty if nothing ever waits.
@@ -148,6 +155,8 @@ class Flash:
         if self.name in (NO_FLASH, RAM):
             if self.waits:
                 raise WorldwiseError(f"--flash {self.name} never waits, and --wait-states says {self.waits}")
+            return "", 0
+        if not self.name and self.waits is None and target not in boards():
             return "", 0
         name = self.name or target
         if not self.name and target not in boards():
@@ -170,6 +179,13 @@ class Flash:
 
     def words(self, target: str) -> str:
         """In words, for a screen: `3 wait states, flash of nucleo-f446re`."""
+        return self._code(target) + (f", each stored word waits for {self.stores}" if self.stores else "")
+
+    def waits_of(self, target: str) -> Waits:
+        """Whether code waits for it, or what is stored."""
+        return "stores" if self.stores else self.of(target)[1] > 0
+
+    def _code(self, target: str) -> str:
         board, waits = self.of(target)
         if self.name == RAM:
             return "code in RAM"

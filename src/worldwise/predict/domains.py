@@ -18,6 +18,8 @@ from worldwise.records.model_predictions import PredictedSample
 
 Code = Literal["integer", "neon", "float"]
 By = Literal["assembly", "compiled"]
+# Whether code waits for its memory, or what it stores does; None for a core with caches.
+Waits = bool | Literal["stores"] | None
 # Integers with and without vectors together: what a domain of too few figures is joined to. Floating point never is.
 NOT_FLOAT = "integer-and-neon"
 CODES: dict[Code, str] = {"integer": "integer", "neon": "NEON integer", "float": "floating-point"}
@@ -34,12 +36,12 @@ class Domain:
 
     Attributes:
         code: the kind of its instructions.
-        waits: whether it is in memory that makes the core wait; None for a core with caches.
+        waits: whether it is in memory that makes the core wait, or stores wait; None for a core with caches.
         by: who wrote the instructions; None if both did, or nobody says.
     """
 
     code: Code
-    waits: bool | None = None
+    waits: Waits = None
     by: By | None = None
 
     @property
@@ -68,7 +70,7 @@ class Domain:
             yield both._kind(NOT_FLOAT), "assembly and compiled code, with and without NEON"
 
     def _kind(self, code: str) -> str:
-        waits = {None: "", False: "-no-waits", True: "-waits"}[self.waits]
+        waits = {None: "", False: "-no-waits", True: "-waits", "stores": "-store-waits"}[self.waits]
         return f"{code}{waits}{f'-{self.by}' if self.by else ''}"
 
 
@@ -77,8 +79,9 @@ def kinds_of(domain: Domain) -> list[str]:
     return [domain.kind, *dict.fromkeys(kind for kind, _ in domain.joined())]
 
 
-def _waits(waits: bool | None) -> str:
-    return "" if waits is None else " with wait states" if waits else " without wait states"
+def _waits(waits: Waits) -> str:
+    words = {None: "", False: " without wait states", True: " with wait states", "stores": " whose stores wait"}
+    return words[waits]
 
 
 def code_of(sample: PredictedSample) -> Code:

@@ -82,6 +82,7 @@ class _Call:
     runs: Path
     wait_states: int | None
     flash: str | None
+    store_waits: int
     code_in: str | None
 
     @property
@@ -90,10 +91,10 @@ class _Call:
         if self.code_in == known.RAM:
             if self.flash is not None or self.wait_states is not None:
                 raise click.UsageError(f"--memory {known.RAM} has neither --flash nor --wait-states: RAM never waits")
-            return known.Flash(known.RAM)
-        if self.flash is None and self.wait_states is None and self.code_in is None:
+            return known.Flash(known.RAM, stores=self.store_waits)
+        if self.flash is None and self.wait_states is None and self.code_in is None and not self.store_waits:
             return None
-        return known.Flash(self.flash or "", self.wait_states)
+        return known.Flash(self.flash or "", self.wait_states, self.store_waits)
 
 
 @dataclass
@@ -106,7 +107,17 @@ class _Seen:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "How it is predicted": ("code_in", "wait_states", "flash", "samples", "warmup", "seeds", "whole", "fresh"),
+    "How it is predicted": (
+        "code_in",
+        "wait_states",
+        "flash",
+        "store_waits",
+        "samples",
+        "warmup",
+        "seeds",
+        "whole",
+        "fresh",
+    ),
     "Also": ("directories", "top", "runs", "locked"),
 }
 
@@ -156,6 +167,14 @@ _RARE = {
     "--flash",
     metavar="BOARD|none",
     help="Take that board's flash and what stands before it; none: a flash that never waits.",
+)
+@click.option(
+    "--store-waits",
+    type=click.IntRange(0, MOST_WAITS),
+    default=0,
+    metavar="N",
+    help="Cycles that each stored word waits on a Cortex-M0 to M33: a write buffer that is off, or slow RAM.  "
+    "[default: 0]",
 )
 @click.option("--full", is_flag=True, help="Print all tables: cycles, causes, layers and functions.")
 @click.option(
@@ -309,7 +328,7 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         for case, _ in cases:
             if not known.is_micro(case):
                 raise WorldwiseError(
-                    f"{case.id}: --memory, --wait-states and --flash are for boards, and this case has no board",
+                    f"{case.id}: --memory, --wait-states, --flash and --store-waits are for boards, and this case has no board",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
             call.memory.of(case.target)
@@ -322,7 +341,7 @@ def _lines(
     case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
 ) -> list[Line]:
     memory = known.memory_of(case, call.memory)
-    waits = memory.of(case.target)[1] > 0 if memory else None
+    waits = memory.waits_of(case.target) if memory else None
     if memory and clock is None and not case.board:
         clock = memory.clock(case.target)
     return [
