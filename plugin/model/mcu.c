@@ -15,6 +15,8 @@
 
 #define FLAGS 16u
 #define FLOATS 17u
+/* Armv7-M puts code and RAM into regions of 512 MiB: what is stored in one does not hide behind a load from another. */
+#define BLOCK_BITS 29u
 
 struct mcu_code {
 	uint64_t pc;
@@ -165,6 +167,12 @@ static bool is_pipelined(const struct mcu *mcu, const struct step *step)
 	return mcu->numbers[MCU_UPDATES_CHAIN] && !(before->updates && before->address & op->address);
 }
 
+/* The memory that an instruction accesses first: flash and RAM are blocks of their own. */
+static uint32_t block_of(const struct step *step)
+{
+	return step->count ? (uint32_t)(step->accesses[0].address >> BLOCK_BITS) : 0;
+}
+
 /* More or fewer cycles of a load or store by what stood before it. */
 static int neighbours(const struct mcu *mcu, const struct step *step)
 {
@@ -182,7 +190,9 @@ static int neighbours(const struct mcu *mcu, const struct step *step)
 	if (op->class != T32_STORE)
 		return 0;
 	if (!op->indexed)
-		return behind_load && !op->updates ? -(int)mcu->numbers[MCU_STORE_HIDES] : 0;
+		return behind_load && !op->updates && before->block == block_of(step)
+			       ? -(int)mcu->numbers[MCU_STORE_HIDES]
+			       : 0;
 	return (int)mcu->numbers[MCU_STORE_INDEXED] - (behind_load ? (int)mcu->numbers[MCU_STORE_PIPELINED] : 0);
 }
 
@@ -291,6 +301,7 @@ static void remember(struct mcu *mcu, const struct step *step, bool paired, bool
 	mcu->before.updates = step->op->updates;
 	mcu->before.address = step->op->address;
 	mcu->before.written = step->op->written;
+	mcu->before.block = block_of(step);
 	mcu->before.jumped = step->taken;
 	mcu->before.narrow = step->op->bytes == 2;
 	mcu->before.sets_flags = step->op->sets_flags;

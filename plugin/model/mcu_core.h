@@ -26,7 +26,7 @@ enum mcu_number {
 	MCU_STORE_PIPELINED,   /* that a store with an index saves behind a load */
 	MCU_STORE_INDEXED,     /* more for a store to the sum of two registers */
 	MCU_UPDATES_CHAIN,     /* 1 if loads that write back are pipelined too, on another base than the load before */
-	MCU_STORE_HIDES,       /* cycles that a store with a constant saves behind a load */
+	MCU_STORE_HIDES,       /* cycles that a store with a constant saves behind a load of the same block of memory */
 	MCU_STORE_WAITS,       /* more for each word that is stored, if no buffer takes it */
 	MCU_LOAD_AFTER_STORE,  /* more for a load behind a store */
 	MCU_LOADS_AFTER_STORE, /* more for a load of several behind a store */
@@ -54,6 +54,7 @@ struct mcu_before {
 	bool updates; /* a load or store that wrote its address register */
 	uint16_t address;
 	uint16_t written; /* by data processing; by a load if class is T32_LOAD */
+	uint32_t block;   /* of memory that it accessed */
 	uint32_t group;   /* wide instructions at 2 mod 4 in a row, behind one of several cycles */
 	bool jumped;
 	bool narrow;
