@@ -21,17 +21,9 @@ struct issue {
 	size_t count;
 };
 
-static struct dual_fill fill_of(const struct dual *dual)
-{
-	return (struct dual_fill){ .line_bytes = dual->numbers.line_bytes,
-				   .first = dual->numbers.line_first,
-				   .bus_bytes = dual->numbers.bus_bytes,
-				   .bus_cycles = dual->numbers.bus_cycles };
-}
-
 void dual_forget(struct dual *dual)
 {
-	struct dual_fill fill = fill_of(dual);
+	const struct dual_numbers *numbers = &dual->numbers;
 
 	memset(dual->values, 0, sizeof(dual->values));
 	memset(dual->left, 0, sizeof(dual->left));
@@ -45,11 +37,17 @@ void dual_forget(struct dual *dual)
 	dual->blocks = 0;
 	memset(dual->stored, 0, sizeof(dual->stored));
 	dual->stores = 0;
+	dual->stored_until = 0;
 	dual->bus = 0;
 	predictor_forget(&dual->predictor, dual->numbers.returns);
 	flash_forget(&dual->flash);
-	dual_cache_forget(&dual->code_cache, &fill, dual->numbers.code_kib, dual->numbers.code_ways);
-	dual_cache_forget(&dual->data_cache, &fill, dual->numbers.data_kib, dual->numbers.data_ways);
+	/* A flash of a board's file, which waits, stands in the place of the core's caches. */
+	dual->fill = (struct dual_fill){ .line_bytes = dual->flash.wait ? 0 : numbers->line_bytes,
+					 .first = numbers->line_first,
+					 .bus_bytes = numbers->bus_bytes,
+					 .bus_cycles = numbers->bus_cycles };
+	dual_cache_forget(&dual->code_cache, &dual->fill, numbers->code_kib, numbers->code_ways);
+	dual_cache_forget(&dual->data_cache, &dual->fill, numbers->data_kib, numbers->data_ways);
 }
 
 static enum cause cause_of(const struct issue *issue)
@@ -62,9 +60,9 @@ static enum cause cause_of(const struct issue *issue)
 /* When what lies at an address is there, asked for at `now`: the flash alone is behind caches. */
 static uint64_t through(struct dual *dual, struct dual_cache *cache, uint64_t address, uint64_t now)
 {
-	struct dual_fill fill = fill_of(dual);
-
-	return fill.line_bytes && address < FLASH_END ? dual_cache_when(cache, &fill, address, now, &dual->bus) : now;
+	if (!dual->fill.line_bytes || address >= FLASH_END)
+		return now;
+	return dual_cache_when(cache, &dual->fill, address, now, &dual->bus);
 }
 
 /*
@@ -281,7 +279,7 @@ static void wait_for_flash(struct dual *dual, const struct issue *issue, struct 
 /* A word that was stored is not there for a load at once. */
 static void wait_for_stores(const struct dual *dual, const struct issue *issue, struct wait *wait)
 {
-	if (!dual->numbers.store_to_load || !is_load(issue))
+	if (dual->stored_until <= wait->until || !is_load(issue))
 		return;
 	for (size_t i = 0; i < issue->count; i++)
 		for (unsigned int j = 0; j < DUAL_STORES; j++)
@@ -295,11 +293,12 @@ static void remember_stores(struct dual *dual, const struct issue *issue, uint64
 
 	if (!dual->numbers.store_to_load || !issue->operation->store)
 		return;
-	for (size_t i = 0; i < issue->count; i++)
+	for (size_t i = 0; i < issue->count; i++) {
+		dual->stored_until = cycle + i / together + dual->numbers.store_to_load;
 		dual->stored[dual->stores++ % DUAL_STORES] = (struct dual_store){
-			.word = issue->accesses[i].address / 4 + 1,
-			.ready = cycle + i / together + dual->numbers.store_to_load
+			.word = issue->accesses[i].address / 4 + 1, .ready = dual->stored_until
 		};
+	}
 }
 
 /* How long a load that is issued at a cycle waits for lines that are not in the cache. */
@@ -307,7 +306,7 @@ static uint64_t wait_for_lines(struct dual *dual, const struct issue *issue, uin
 {
 	uint64_t there = cycle;
 
-	if (dual->numbers.line_bytes)
+	if (dual->fill.line_bytes)
 		for (size_t i = 0; i < issue->count; i++)
 			if (!issue->accesses[i].store)
 				there = through(dual, &dual->data_cache, issue->accesses[i].address, there);

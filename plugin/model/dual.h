@@ -67,6 +67,7 @@ struct dual {
 	struct dual_numbers numbers;
 	struct flash flash;
 	struct predictor predictor;
+	struct dual_fill fill;
 	struct dual_cache code_cache;
 	struct dual_cache data_cache;
 	struct dual_value values[REGISTERS];
@@ -83,7 +84,8 @@ struct dual {
 
 	struct dual_store stored[DUAL_STORES];
 	uint32_t stores;
-	uint64_t bus; /* when the bus to the flash takes the next line */
+	uint64_t stored_until; /* from which a load can have all of them */
+	uint64_t bus;          /* when the bus to the flash takes the next line */
 
 	uint64_t block;            /* the last block of code that was fetched */
 	uint64_t fetched;          /* when it came */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DUAL_LINES 4096 /* of a cache, at most */
+#define DUAL_LINES 2048 /* of a cache, at most */
 
 /* What it costs to bring a line: the eight bytes that were asked for come first, then the rest of the line in turn. */
 struct dual_fill {
