@@ -212,10 +212,11 @@ def boards() -> dict[str, Board]:
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
 
 
-def table_of(core: str, board: str | None = None, waits: int | None = None) -> str:
+def table_of(core: str, board: str | None = None, waits: int | None = None, *, misses: bool = True) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
-    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with.
+    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with. Without
+    `misses` a microcontroller's own caches always hit.
 
     Raises WorldwiseError if there is no such core.
     """
@@ -225,7 +226,7 @@ def table_of(core: str, board: str | None = None, waits: int | None = None) -> s
         raise WorldwiseError(f"core '{core}': nothing predicts it: its file has no [model].", "name another core")
     found = boards()[board] if board else None
     if not found:
-        return flat_table(core, model)
+        return flat_table(core, model, misses=misses)
     if waits is None:
         waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
     return flat_table(core, model, found.memory, waits)

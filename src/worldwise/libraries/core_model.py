@@ -227,10 +227,20 @@ def _require_key(names: Names, key: str, value: int | str, where: str) -> None:
         raise ValueError(f"{where} must be a number")
 
 
-def flat_table(name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0) -> str:
-    """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory."""
+def flat_table(
+    name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0, *, misses: bool = True
+) -> str:
+    """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory.
+
+    Without `misses` a microcontroller's own caches always hit, as code in a memory that never waits needs none.
+    """
     lines = [f"core {name}", f"kind {model.kind}"]
-    lines += [f"number {key} {number.value}" for key, number in model.numbers.items()]
+    always_hit = not misses and model.kind == "mcu-dual"
+    lines += [
+        f"number {key} {number.value}"
+        for key, number in model.numbers.items()
+        if not (always_hit and key == "line_bytes")
+    ]
     if model.writeback:
         lines.append(f"number writeback {model.mask(model.writeback, 'writeback')}")
     lines += [

@@ -122,7 +122,7 @@ def with_memory(case: Case, cores: Mapping[str, str], flash: "Flash | None" = No
         return cores
     if flash:
         board, waits = flash.of(case.target)
-        return {name: table_of(name, board, waits) if board else table_of(name) for name in cores}
+        return {name: table_of(name, board, waits) if board else table_of(name, misses=False) for name in cores}
     if not is_board(case.target):
         return cores
     return {name: table_of(name, case.target) if _is_of(case.target, name) else table for name, table in cores.items()}
