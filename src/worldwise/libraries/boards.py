@@ -215,8 +215,8 @@ def boards() -> dict[str, Board]:
 def table_of(core: str, board: str | None = None, waits: int | None = None, *, misses: bool = True) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
-    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with. Without
-    `misses` a microcontroller's own caches always hit.
+    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with.
+    Without `misses` a microcontroller's own caches always hit.
 
     Raises WorldwiseError if there is no such core.
     """
