@@ -188,7 +188,7 @@ def test_a_missed_line_costs_what_is_documented(run: Run) -> None:
 
 def test_code_that_is_not_in_the_cache_comes_late(run: Run) -> None:
     table = table_of("cortex-m7")
-    far = [block([ADDS], pc=PC + 0x10000 + at) for at in (0, 8192, 16384)]
+    far = [block([ADDS], pc=PC + 0x10040 + at) for at in (0, 8192, 16384)]
     warm = [block([ADDS, SUBS] * 8)] * 4
     hit = run(M7, *warm, far[0])
     # Two ways: the third block of a set drives the first out. The fetch unit is four blocks of code ahead at most.
