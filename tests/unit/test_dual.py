@@ -191,7 +191,7 @@ def test_code_that_is_not_in_the_cache_comes_late(run: Run) -> None:
     far = [block([ADDS], pc=PC + 0x10040 + at) for at in (0, 8192, 16384)]
     warm = [block([ADDS, SUBS] * 8)] * 4
     hit = run(M7, *warm, far[0])
-    # Two ways: the third block of a set drives the first out. The fetch unit is four blocks ahead at most, of two cycles.
+    # Two ways: the third block of a set drives the first out. The fetch unit is four blocks ahead, of two cycles each.
     assert run(table, far[0], far[1], *warm, far[0]) == hit
     assert hit + FIRST - 4 * 2 <= run(table, *far, *warm, far[0]) <= hit + FIRST
 
