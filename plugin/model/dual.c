@@ -23,6 +23,8 @@ struct issue {
 
 void dual_forget(struct dual *dual)
 {
+	const struct dual_numbers *numbers = &dual->numbers;
+
 	memset(dual->values, 0, sizeof(dual->values));
 	memset(dual->left, 0, sizeof(dual->left));
 	memset(dual->free, 0, sizeof(dual->free));
@@ -33,8 +35,19 @@ void dual_forget(struct dual *dual)
 	dual->block = UINT64_MAX;
 	dual->fetched = 0;
 	dual->blocks = 0;
+	memset(dual->stored, 0, sizeof(dual->stored));
+	dual->stores = 0;
+	dual->stored_until = 0;
+	dual->bus = 0;
 	predictor_forget(&dual->predictor, dual->numbers.returns);
 	flash_forget(&dual->flash);
+	/* A flash of a board's file, which waits, stands in the place of the core's caches. */
+	dual->fill = (struct dual_fill){ .line_bytes = dual->flash.wait ? 0 : numbers->line_bytes,
+					 .first = numbers->line_first,
+					 .bus_bytes = numbers->bus_bytes,
+					 .bus_cycles = numbers->bus_cycles };
+	dual_cache_forget(&dual->code_cache, &dual->fill, numbers->code_kib, numbers->code_ways);
+	dual_cache_forget(&dual->data_cache, &dual->fill, numbers->data_kib, numbers->data_ways);
 }
 
 static enum cause cause_of(const struct issue *issue)
@@ -42,6 +55,14 @@ static enum cause cause_of(const struct issue *issue)
 	if (issue->operation->moves && !issue->operation->store)
 		return CAUSE_MEMORY;
 	return issue->class->multiplies ? CAUSE_MULTIPLIER : CAUSE_DEPENDENCY;
+}
+
+/* When what lies at an address is there, asked for at `now`: the flash alone is behind caches. */
+static uint64_t through(struct dual *dual, struct dual_cache *cache, uint64_t address, uint64_t now)
+{
+	if (!dual->fill.line_bytes || address >= FLASH_END)
+		return now;
+	return dual_cache_when(cache, &dual->fill, address, now, &dual->bus);
 }
 
 /*
@@ -60,6 +81,7 @@ static uint64_t fetch(struct dual *dual, const struct issue *issue)
 		/* What a wrong guess costs has this block in it. */
 		dual->fetched = dual->now;
 		dual->block = issue->pc / bytes;
+		dual->fetched = through(dual, &dual->code_cache, issue->pc, dual->fetched);
 	}
 	for (uint64_t first = issue->pc / bytes; first <= last; first++) {
 		uint64_t room;
@@ -69,6 +91,7 @@ static uint64_t fetch(struct dual *dual, const struct issue *issue)
 		dual->left[dual->blocks++ % dual->numbers.fetch_queue] = dual->now;
 		room = dual->left[dual->blocks % dual->numbers.fetch_queue];
 		dual->fetched = dual->fetched + 1 > room ? dual->fetched + 1 : room;
+		dual->fetched = through(dual, &dual->code_cache, first * bytes, dual->fetched);
 		dual->block = first;
 	}
 	return dual->fetched;
@@ -78,8 +101,16 @@ static uint64_t fetch(struct dual *dual, const struct issue *issue)
 static uint64_t operand(const struct dual *dual, const struct issue *issue, unsigned int at, unsigned int need)
 {
 	const struct dual_value *value = &dual->values[issue->operation->source[at]];
+	const struct operation *operation = issue->operation;
 	uint64_t ready = value->ready + (value->quick && need && issue->class->bypassed ? 1 : 0);
 
+	if (operation->role[at] == ROLE_ADDRESS && value->product)
+		ready += dual->numbers.product_address;
+	if (value->quick && operation->index == operation->source[at] + 1u)
+		ready += dual->numbers.index_late;
+	/* What an instruction made that a condition could leave out comes late to those outside that block. */
+	if (value->conditional && !operation->conditional)
+		ready += dual->numbers.conditional_late;
 	return ready > need ? ready - need : 0;
 }
 
@@ -89,12 +120,17 @@ static void operands(const struct dual *dual, const struct issue *issue, struct 
 
 	for (unsigned int i = 0; i < operation->sources; i++) {
 		const struct dual_value *value = &dual->values[operation->source[i]];
+		unsigned int need;
+		uint64_t ready;
 
 		/* A branch is foretold: it waits for no flags. */
 		if (operation->branch && operation->source[i] == REGISTER_FLAGS)
 			continue;
-		wait_for(wait, operand(dual, issue, i, issue->class->need[operation->role[i]]),
-			 (enum cause)value->cause);
+		need = issue->class->need[operation->role[i]];
+		ready = operand(dual, issue, i, need);
+		if (value->class == CLASS_reverse && !need)
+			ready += dual->numbers.reverse_late;
+		wait_for(wait, ready, (enum cause)value->cause);
 	}
 }
 
@@ -179,7 +215,10 @@ static void results(struct dual *dual, const struct issue *issue, uint64_t cycle
 	unsigned int last = operation->results;
 	struct dual_value value = { .ready = cycle + class->latency - (early ? 1u : 0u),
 				    .cause = (uint8_t)cause_of(issue),
-				    .quick = class->quick };
+				    .quick = class->quick,
+				    .class = operation->class,
+				    .product = class->multiplies,
+				    .conditional = operation->conditional };
 
 	if (operation->base_result) {
 		last--;
@@ -237,11 +276,49 @@ static void wait_for_flash(struct dual *dual, const struct issue *issue, struct 
 	}
 }
 
+/* A word that was stored is not there for a load at once. */
+static void wait_for_stores(const struct dual *dual, const struct issue *issue, struct wait *wait)
+{
+	if (dual->stored_until <= wait->until || !is_load(issue))
+		return;
+	for (size_t i = 0; i < issue->count; i++)
+		for (unsigned int j = 0; j < DUAL_STORES; j++)
+			if (dual->stored[j].word == issue->accesses[i].address / 4 + 1)
+				wait_for(wait, dual->stored[j].ready, CAUSE_MEMORY);
+}
+
+static void remember_stores(struct dual *dual, const struct issue *issue, uint64_t cycle)
+{
+	uint32_t together = issue->class->together ? issue->class->together : 1;
+
+	if (!dual->numbers.store_to_load || !issue->operation->store)
+		return;
+	for (size_t i = 0; i < issue->count; i++) {
+		dual->stored_until = cycle + i / together + dual->numbers.store_to_load;
+		dual->stored[dual->stores++ % DUAL_STORES] = (struct dual_store){
+			.word = issue->accesses[i].address / 4 + 1, .ready = dual->stored_until
+		};
+	}
+}
+
+/* How long a load that is issued at a cycle waits for lines that are not in the cache. */
+static uint64_t wait_for_lines(struct dual *dual, const struct issue *issue, uint64_t cycle)
+{
+	uint64_t there = cycle;
+
+	if (dual->fill.line_bytes)
+		for (size_t i = 0; i < issue->count; i++)
+			if (!issue->accesses[i].store)
+				there = through(dual, &dual->data_cache, issue->accesses[i].address, there);
+	return there - cycle;
+}
+
 static void take(struct dual *dual, const struct issue *issue, struct spent *spent)
 {
 	struct wait wait = { .until = dual->now, .cause = CAUSE_ISSUE };
 	uint64_t begun = dual->now;
 	uint64_t cycles = length(dual, issue);
+	uint64_t lines;
 	bool beside;
 	bool early;
 
@@ -250,6 +327,7 @@ static void take(struct dual *dual, const struct issue *issue, struct spent *spe
 	wait.until = dual->now;
 	wait_for(&wait, fetch(dual, issue), CAUSE_FETCH);
 	operands(dual, issue, &wait);
+	wait_for_stores(dual, issue, &wait);
 	wait_for(&wait, units_free(dual, issue), issue->class->multiplies ? CAUSE_MULTIPLIER : CAUSE_ISSUE);
 	beside = wait.until == dual->now && begun == dual->now && goes_beside(dual, issue);
 	if (!beside)
@@ -270,11 +348,14 @@ static void take(struct dual *dual, const struct issue *issue, struct spent *spe
 	}
 	dual->issued++;
 	keep_units(dual, issue, wait.until);
+	remember_stores(dual, issue, wait.until);
+	lines = wait_for_lines(dual, issue, wait.until);
+	spent->cycles[CAUSE_MEMORY] += lines;
 	dual->emptied = false;
-	results(dual, issue, wait.until + (issue->class->together ? 0 : cycles - 1), early);
+	results(dual, issue, wait.until + lines + (issue->class->together ? 0 : cycles - 1), early);
 	spent->cycles[cause_of(issue) == CAUSE_DEPENDENCY ? CAUSE_ISSUE : cause_of(issue)] += cycles - 1;
-	dual->now = wait.until + cycles - 1;
-	if (issue->class->alone || cycles > 1)
+	dual->now = wait.until + lines + cycles - 1;
+	if (issue->class->alone || cycles > 1 || lines)
 		dual->issued = dual->numbers.width;
 	if (issue->operation->branch)
 		branch(dual, issue, wait.until, spent);

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dual_cache.h"
 #include "flash.h"
 #include "model.h"
 #include "operation.h"
 #include "predictor.h"
 
 #define DUAL_UNITS 16
-#define DUAL_QUEUE 8 /* blocks of code that the fetch unit can be ahead, at most */
+#define DUAL_STORES 16 /* words that were stored last */
+#define DUAL_QUEUE 8   /* blocks of code that the fetch unit can be ahead, at most */
 
 /* What instructions of one class cost. Times are cycles behind the first stage that executes. */
 struct dual_class {
@@ -40,12 +42,24 @@ struct dual_class {
 struct dual_numbers {
 	uint32_t width, narrow_pairs, writeback_latency, flags_latency, mispredict, mispredict_early, flags_ahead;
 	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs, mve;
+	uint32_t store_to_load, index_late, product_address, conditional_late, reverse_late;
+	/* Caches before the flash; a line of 0 bytes for none. */
+	uint32_t line_bytes, line_first, bus_bytes, bus_cycles, code_kib, code_ways, data_kib, data_ways;
 };
 
 struct dual_value {
 	uint64_t ready;
 	uint8_t cause;
 	bool quick;
+	uint8_t class;    /* of what made it */
+	bool product;     /* a multiplier did */
+	bool conditional; /* in the block of an IT */
+};
+
+/* A word that was stored, and when a load can have it. */
+struct dual_store {
+	uint64_t word; /* address / 4 plus one */
+	uint64_t ready;
 };
 
 struct dual {
@@ -53,6 +67,9 @@ struct dual {
 	struct dual_numbers numbers;
 	struct flash flash;
 	struct predictor predictor;
+	struct dual_fill fill;
+	struct dual_cache code_cache;
+	struct dual_cache data_cache;
 	struct dual_value values[REGISTERS];
 
 	uint64_t now;    /* the cycle in which the last instruction was issued, or until which it holds the pipeline */
@@ -64,6 +81,11 @@ struct dual {
 	uint64_t bank;   /* the bank that it reads */
 	uint64_t free[DUAL_UNITS]; /* when each unit takes another, of those that are busy */
 	bool emptied;              /* the next instruction comes behind a branch that went another way */
+
+	struct dual_store stored[DUAL_STORES];
+	uint32_t stores;
+	uint64_t stored_until; /* from which a load can have all of them */
+	uint64_t bus;          /* when the bus to the flash takes the next line */
 
 	uint64_t block;            /* the last block of code that was fetched */
 	uint64_t fetched;          /* when it came */

@@ -29,6 +29,19 @@ static const struct name numbers[] = {
 	NUMBER(unaligned),
 	NUMBER(aligned_pairs),
 	NUMBER(mve),
+	NUMBER(store_to_load),
+	NUMBER(index_late),
+	NUMBER(product_address),
+	NUMBER(conditional_late),
+	NUMBER(reverse_late),
+	NUMBER(line_bytes),
+	NUMBER(line_first),
+	NUMBER(bus_bytes),
+	NUMBER(bus_cycles),
+	NUMBER(code_kib),
+	NUMBER(code_ways),
+	NUMBER(data_kib),
+	NUMBER(data_ways),
 };
 #undef NUMBER
 
@@ -124,6 +137,11 @@ struct dual *dual_new(void)
 	return dual;
 }
 
+static bool fits(const struct dual_numbers *numbers, uint32_t kib, uint32_t ways)
+{
+	return dual_cache_fits(numbers->line_bytes, numbers->bus_bytes, kib, ways);
+}
+
 bool dual_complete(const struct dual *dual)
 {
 	const struct dual_numbers *numbers = &dual->numbers;
@@ -136,5 +154,8 @@ bool dual_complete(const struct dual *dual)
 		return line_refuse("fetches code into no queue, or into a larger one than the model has");
 	if (dual->flash.wait && (!dual->flash.line || !(dual->flash.cache || dual->flash.buffers)))
 		return line_refuse("has a memory that waits, but no lines");
+	if (numbers->line_bytes && !(fits(numbers, numbers->code_kib, numbers->code_ways) &&
+				     fits(numbers, numbers->data_kib, numbers->data_ways)))
+		return line_refuse("has caches that cannot be: lines, bus, ways and sizes are powers of two");
 	return true;
 }

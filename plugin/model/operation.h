@@ -84,6 +84,7 @@ struct operation {
 	bool base_result; /* the last result is the address register, written back */
 	uint8_t bytes;    /* of the instruction */
 	bool conditional; /* may do nothing: it then keeps what it would have written */
+	uint8_t index;    /* of T32: the register that is added to a base to make the address, plus one; 0 for none */
 	uint8_t source[MOST_SOURCES];
 	uint8_t role[MOST_SOURCES];
 	uint8_t result[MOST_RESULTS];

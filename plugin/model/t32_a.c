@@ -246,6 +246,8 @@ static struct operation of_core(const struct t32_op *op, uint32_t word, bool if_
 	if (op->class >= T32_LOAD && op->class <= T32_EXCLUSIVE) {
 		operation.store = op->store;
 		operation.moves = op->registers;
+		if (op->indexed)
+			operation.index = (uint8_t)(1 + (op->bytes == 2 ? field(word, 6, 3) : field(word, 0, 4)));
 	}
 	take_registers(&operation, op->operands, ROLE_VALUE);
 	take_registers(&operation, op->sum, ROLE_ACCUMULATE);

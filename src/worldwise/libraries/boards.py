@@ -212,11 +212,13 @@ def boards() -> dict[str, Board]:
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
 
 
-def table_of(core: str, board: str | None = None, waits: int | None = None, store_waits: int = 0) -> str:
+def table_of(
+    core: str, board: str | None = None, waits: int | None = None, store_waits: int = 0, *, misses: bool = True
+) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
     `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with;
-    `store_waits` the cycles that each stored word waits.
+    `store_waits` the cycles that each stored word waits. Without `misses` a microcontroller's own caches always hit.
 
     Raises WorldwiseError if there is no such core, or its model has no stores that wait.
     """
@@ -231,7 +233,7 @@ def table_of(core: str, board: str | None = None, waits: int | None = None, stor
         )
     found = boards()[board] if board else None
     if not found:
-        return flat_table(core, model, store_waits=store_waits)
+        return flat_table(core, model, store_waits=store_waits, misses=misses)
     if waits is None:
         waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
     return flat_table(core, model, found.memory, waits, store_waits)

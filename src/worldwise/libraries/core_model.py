@@ -84,7 +84,8 @@ _BIG = Names(
 _DUAL = Names(
     numbers=_words(
         "width narrow_pairs writeback_latency flags_latency mispredict flags_ahead mispredict_early returns fetch_bytes"
-        " fetch_queue taken banks unaligned aligned_pairs mve"
+        " fetch_queue taken banks unaligned aligned_pairs mve store_to_load index_late product_address conditional_late"
+        " reverse_late line_bytes line_first bus_bytes bus_cycles code_kib code_ways data_kib data_ways"
     ),
     classes=_BIG.classes,
     keys=_words(
@@ -230,16 +231,25 @@ def _require_key(names: Names, key: str, value: int | str, where: str) -> None:
 
 
 def flat_table(
-    name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0, store_waits: int = 0
+    name: str,
+    model: CoreModel,
+    memory: Memory | None = None,
+    wait_states: int = 0,
+    store_waits: int = 0,
+    *,
+    misses: bool = True,
 ) -> str:
     """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory.
 
     `store_waits` are the cycles that each stored word waits, of a Cortex-M that begins one instruction a cycle.
+    Without `misses` a microcontroller's own caches always hit, as code in a memory that never waits needs none.
     """
     lines = [f"core {name}", f"kind {model.kind}"]
     numbers = {key: number.value for key, number in model.numbers.items()}
     if store_waits:
         numbers[STORE_WAITS] = store_waits
+    if not misses and model.kind == "mcu-dual":
+        numbers.pop("line_bytes", None)
     lines += [f"number {key} {value}" for key, value in numbers.items()]
     if model.writeback:
         lines.append(f"number writeback {model.mask(model.writeback, 'writeback')}")

@@ -125,7 +125,7 @@ def with_memory(case: Case, cores: Mapping[str, str], flash: "Flash | None" = No
         board, waits = flash.of(case.target)
         stores = flash.stores
         return {
-            name: table_of(name, board, waits, stores) if board else table_of(name, store_waits=stores)
+            name: table_of(name, board, waits, stores) if board else table_of(name, store_waits=stores, misses=False)
             for name in cores
         }
     if not is_board(case.target):

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "dual_cache.h"
+
+#include <string.h>
+
+static bool is_power_of_two(uint32_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+bool dual_cache_fits(uint32_t line_bytes, uint32_t bus_bytes, uint32_t kib, uint32_t ways)
+{
+	uint64_t lines = line_bytes ? (uint64_t)kib * 1024 / line_bytes : 0;
+
+	return is_power_of_two(line_bytes) && is_power_of_two(bus_bytes) && bus_bytes <= line_bytes &&
+	       is_power_of_two(ways) && lines <= DUAL_LINES && is_power_of_two((uint32_t)lines) && lines >= ways;
+}
+
+void dual_cache_forget(struct dual_cache *cache, const struct dual_fill *fill, uint32_t kib, uint32_t ways)
+{
+	memset(cache, 0, sizeof(*cache));
+	if (!fill->line_bytes)
+		return;
+	cache->ways = ways;
+	cache->sets = kib * 1024 / fill->line_bytes / ways;
+}
+
+/* Whether a line is there; it is afterwards, as the one used last. */
+static bool touch(struct dual_cache *cache, uint64_t line)
+{
+	uint64_t *set = &cache->lines[(line & (cache->sets - 1)) * cache->ways];
+	uint64_t tag = line + 1;
+	uint32_t way = 0;
+	bool there;
+
+	if (set[0] == tag)
+		return true;
+	while (way < cache->ways - 1 && set[way] != tag)
+		way++;
+	there = set[way] == tag;
+	memmove(set + 1, set, way * sizeof(*set));
+	set[0] = tag;
+	return there;
+}
+
+uint64_t dual_cache_when(struct dual_cache *cache, const struct dual_fill *fill, uint64_t address, uint64_t now,
+			 uint64_t *bus)
+{
+	uint64_t line = address / fill->line_bytes;
+	uint32_t parts = fill->line_bytes / fill->bus_bytes;
+	uint32_t part = (uint32_t)(address % fill->line_bytes) / fill->bus_bytes;
+	uint64_t there;
+
+	if (touch(cache, line)) {
+		if (cache->filled != line + 1)
+			return now;
+		there = cache->came + (uint64_t)((part - cache->asked) & (parts - 1)) * fill->bus_cycles;
+		return there > now ? there : now;
+	}
+	cache->filled = line + 1;
+	cache->asked = part;
+	cache->came = (now > *bus ? now : *bus) + fill->first;
+	*bus = cache->came + (uint64_t)(parts - 1) * fill->bus_cycles;
+	return cache->came;
+}
