@@ -39,7 +39,7 @@ void dual_forget(struct dual *dual)
 	dual->stores = 0;
 	dual->stored_until = 0;
 	dual->bus = 0;
-	predictor_forget(&dual->predictor, dual->numbers.returns);
+	predictor_forget(&dual->predictor, 0);
 	flash_forget(&dual->flash);
 	/* A flash of a board's file, which waits, stands in the place of the core's caches. */
 	dual->fill = (struct dual_fill){ .line_bytes = dual->flash.wait ? 0 : numbers->line_bytes,
@@ -241,9 +241,15 @@ static void results(struct dual *dual, const struct issue *issue, uint64_t cycle
 static void branch(struct dual *dual, const struct issue *issue, uint64_t cycle, struct spent *spent)
 {
 	const struct dual_numbers *numbers = &dual->numbers;
+	/*
+	 * Arm DDI 0489, of the prefetch unit, has a cache of branch targets and no stack of returns, where that of the
+	 * Cortex-R4 (DDI 0363) has both: so a return is foretold to go where it went last.
+	 */
+	bool returns = issue->operation->branch == BRANCH_RETURN;
+	enum branch_kind kind = returns ? BRANCH_JUMP : issue->operation->branch;
 	/* A core without a predictor goes on behind the branch, and loses `taken` cycles each time. */
-	bool right = !numbers->mispredict || predictor_was_right(&dual->predictor, issue->pc << 1,
-								 issue->operation->branch, issue->next, issue->behind);
+	bool right = !numbers->mispredict ||
+		     predictor_was_right(&dual->predictor, issue->pc << 1, kind, issue->next, issue->behind);
 	bool taken = issue->next != issue->behind;
 	uint64_t flags = dual->values[REGISTER_FLAGS].ready - numbers->flags_latency;
 	uint64_t cost = right ? taken ? numbers->taken : 0 : numbers->mispredict;

@@ -41,7 +41,7 @@ struct dual_class {
 /* Numbers of a core, by the names that cores/ uses. What a core does not have is 0. */
 struct dual_numbers {
 	uint32_t width, narrow_pairs, writeback_latency, flags_latency, mispredict, mispredict_early, flags_ahead;
-	uint32_t returns, fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs, mve;
+	uint32_t fetch_bytes, fetch_queue, taken, banks, unaligned, aligned_pairs, mve;
 	uint32_t store_to_load, index_late, product_address, conditional_late, reverse_late;
 	/* Caches before the flash; a line of 0 bytes for none. */
 	uint32_t line_bytes, line_first, bus_bytes, bus_cycles, code_kib, code_ways, data_kib, data_ways;

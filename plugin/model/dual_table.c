@@ -21,7 +21,6 @@ static const struct name numbers[] = {
 	NUMBER(mispredict),
 	NUMBER(flags_ahead),
 	NUMBER(mispredict_early),
-	NUMBER(returns),
 	NUMBER(fetch_bytes),
 	NUMBER(fetch_queue),
 	NUMBER(taken),
@@ -148,8 +147,6 @@ bool dual_complete(const struct dual *dual)
 
 	if (!numbers->width || numbers->width > 2)
 		return line_refuse("has no width of 1 or 2");
-	if (numbers->returns > MOST_RETURNS)
-		return line_refuse("has a larger predictor than the model");
 	if (numbers->fetch_bytes && (!numbers->fetch_queue || numbers->fetch_queue > DUAL_QUEUE))
 		return line_refuse("fetches code into no queue, or into a larger one than the model has");
 	if (dual->flash.wait && (!dual->flash.line || !(dual->flash.cache || dual->flash.buffers)))

@@ -83,7 +83,7 @@ _BIG = Names(
 # As plugin/model/dual_table.c and operation.h read them; tests/unit/test_dual.py compares.
 _DUAL = Names(
     numbers=_words(
-        "width narrow_pairs writeback_latency flags_latency mispredict flags_ahead mispredict_early returns fetch_bytes"
+        "width narrow_pairs writeback_latency flags_latency mispredict flags_ahead mispredict_early fetch_bytes"
         " fetch_queue taken banks unaligned aligned_pairs mve store_to_load index_late product_address conditional_late"
         " reverse_late line_bytes line_first bus_bytes bus_cycles code_kib code_ways data_kib data_ways"
     ),
