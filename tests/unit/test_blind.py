@@ -8,11 +8,11 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.boards import table_of
 from worldwise.predict.domains import Domain
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.validation.blind_test import results
 from worldwise.validation.blind_test.report_tables import blind_section
-from worldwise.libraries.boards import table_of
 from worldwise.validation.blind_test.results import BLIND, BlindFigures, Engine, kept_blind, load_blind, of_today
 from worldwise.validation.record import engine_digest, load_run, table_digest
 from worldwise.validation.statistics import Judge, error_lines, errors_of
@@ -161,7 +161,8 @@ def test_a_number_that_is_predicted_again_counts_only_where_it_is_of_todays_engi
 
 def test_all_of_a_cores_figures_are_predicted_again_or_none(tmp_path: Path) -> None:
     """If this fails, those that came out better can be chosen."""
-    again = f'[again]\nmade = "then"\nengine = "{"1" * 64}"\ncompiler = "one"\n[again.cores]\ncortex-m4 = "{"1" * 64}"\n'
+    digest = "1" * 64
+    again = f'[again]\nmade = "then"\nengine = "{digest}"\ncompiler = "one"\n[again.cores]\ncortex-m4 = "{digest}"\n'
     source = "\n[[source]]"
     with pytest.raises(WorldwiseError, match="0 figures are predicted again, not 2"):
         load_blind(written(tmp_path, **{source: f"\n{again}{source}"}))

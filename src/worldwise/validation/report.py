@@ -22,8 +22,8 @@ from worldwise.validation.statistics import (
 
 _HELD_OUT = (
     "Held-out figures, and those of the blind test: nothing was fitted to them. Errors in % of the hardware's cycles. "
-    "Of those that today's engine predicted again, median and 90 % are the larger of all figures' and of those by which "
-    "no rule may have been chosen."
+    "Where today's engine predicted some again, median and the column behind it are the larger of all figures' and of "
+    "those by which no rule may have been chosen."
 )
 _FITTED = "The fitted number of cycles per instruction is that of the least median error on the calibration figures."
 _ALONE = "Held-out figures alone, without those of the blind test."
