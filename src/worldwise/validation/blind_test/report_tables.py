@@ -40,6 +40,11 @@ def blind_section(found: BlindFigures) -> Section:
     )
 
 
+def _pair(figure: tuple[str, float, float]) -> tuple[float, float]:
+    _, predicted, measured = figure
+    return predicted, measured
+
+
 def again_section(found: BlindFigures) -> list[Section]:
     """What a later engine said of the same figures, beside what the first one did; none if it was not asked."""
     if not found.again:
