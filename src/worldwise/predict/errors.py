@@ -59,6 +59,8 @@ class ErrorLine(BaseModel):
         calibrating: how many of these a core may be fitted to from now on; a line needs others beside them.
         engine: the commit of the engine and cores that predicted the blind ones; empty if there is none.
         old: whether engine or core have changed since, so that a figure of the blind test says what they were.
+        again: whether they have, and today's engine predicted those figures again. Then its rules may have been chosen
+            by the calibrating ones, and median and p90 are the larger of all figures' and of the others'.
         joined: why the line stands for code that has too few figures of its own, in words; empty if it has enough.
     """
 
@@ -81,6 +83,7 @@ class ErrorLine(BaseModel):
     calibrating: _Count = 0
     engine: str = ""
     old: bool = False
+    again: bool = False
     joined: str = ""
 
     @model_validator(mode="after")
@@ -91,6 +94,8 @@ class ErrorLine(BaseModel):
             raise ValueError("lowest, least, most and highest must not fall")
         if max(self.low, self.assembly, self.blind) > self.figures or self.calibrating > self.blind:
             raise ValueError(f"more than the {self.figures} figures that there are")
+        if self.again and (self.old or not self.blind):
+            raise ValueError("what is predicted again is of the blind test, and of no older engine")
         high = 100 / self.lowest - 100 if self.lowest else math.inf
         if max(high, 100 - 100 / self.highest) < self.worst - _ROUNDED:
             raise ValueError(
@@ -149,8 +154,19 @@ class ErrorLine(BaseModel):
         if not self.blind:
             return ""
         part = "all" if self.blind == self.figures else str(self.blind)
+        if self.again:
+            return f"{part} of the blind test, predicted again by today's engine{self._seen_text}"
         since = ", which has changed since: they cannot be predicted again here" if self.old else ""
         return f"{part} blind, by the engine of {self.engine}{since}"
+
+    @property
+    def _seen_text(self) -> str:
+        if self.calibrating in (0, self.figures):
+            return ", whose makers had seen them"
+        return (
+            f"; its rules may have been chosen by {self.calibrating}, so median and 90 % are the larger of all figures' "
+            "and of the others'"
+        )
 
     @property
     def by_text(self) -> str:
@@ -249,8 +265,9 @@ class ErrorLines(BaseModel):
         own = next((line for kind in reversed(kinds) if (line := self._find(core, kind))), None)
         if own:
             which = "blind" if own.blind == own.figures else "held-out"
-            may = ", to which the core may be fitted," if own.calibrating == own.figures else ""
-            return f"unvalidated: its {_off(own, which, f' of such or like code{may}')}"
+            may = " to which the core may be fitted," if own.calibrating == own.figures else ""
+            parts = (", predicted again," if own.again else "," if may else "") + may
+            return f"unvalidated: its {_off(own, which, f' of such or like code{parts}')}"
         if line := self._find(core, ALL):
             return f"unvalidated: no held-out figure of {domain.words}; its {_off(line, 'held-out', ' of other code')}"
         if line := self._find(core, FITTED):

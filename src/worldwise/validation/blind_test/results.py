@@ -2,7 +2,8 @@
 """The blind test: published figures that nobody had compared with a prediction, and what one commit predicted of them.
 
 They are facts of published/hardware/blind.toml. Their sources are in no registry, so no run makes these predictions
-again; what has changed in the engine and the cores since is told by the digests of both.
+again; what has changed in the engine and the cores since is told by the digests of both. Those of some cores were made
+again by hand: the file has what a later engine said of the same figures beside what the first one did.
 """
 
 from collections.abc import Iterable
@@ -28,21 +29,34 @@ _MOST_BYTES = 2**16
 Role = Literal["judge", "calibrate"]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 _Number = Annotated[float, Field(gt=0)] | Annotated[int, Field(gt=0)]
-# What, the hardware's cycles, and the predicted ones if any were.
-_Entry = Annotated[list[Text | _Number], Field(min_length=2, max_length=3)]
+# What, the hardware's cycles, the predicted ones if any were, and what was predicted of it again.
+_Entry = Annotated[list[Text | _Number], Field(min_length=2, max_length=4)]
+_BLIND, _AGAIN = 2, 3
 
 
-class Test(StrictModel):
-    """What made the predictions: the engine's commit, the day, and the SHA-256 of engine and cores' tables.
+class Made(StrictModel):
+    """What made predictions: the day, and the SHA-256 of engine and cores' tables.
 
-    `behaviour`: by core, the SHA-256 of the cycles that this engine gave to code by chance, with today's table.
+    `behaviour`: by core, the SHA-256 of the cycles that this engine gave to code by chance, with the table that it had
+    (of the blind test's engine: with today's).
     """
 
-    commit: Annotated[str, Field(pattern="^[0-9a-f]{7,40}$")]
     made: Text
     engine: _Digest
     cores: dict[str, _Digest]
     behaviour: dict[str, _Digest] = Field(default_factory=dict)
+
+
+class Test(Made):
+    """What made the blind predictions, with the engine's commit."""
+
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{7,40}$")]
+
+
+class Again(Made):
+    """What predicted the figures of some cores again, of which it had seen the first predictions; with the compiler."""
+
+    compiler: Text
 
 
 class Engine(BaseModel):
@@ -83,13 +97,22 @@ class FigureSet(StrictModel):
     @property
     def predicted(self) -> list[tuple[str, float, float]]:
         """The figures that were predicted: what, predicted and measured cycles."""
-        return [(str(one[0]), float(one[2]), float(one[1])) for one in self.figures if len(one) > 2]
+        return self._numbered(_BLIND)
+
+    @property
+    def again(self) -> list[tuple[str, float, float]]:
+        """The figures that were predicted again: the same."""
+        return self._numbered(_AGAIN)
+
+    def _numbered(self, at: int) -> list[tuple[str, float, float]]:
+        return [(str(one[0]), float(one[at]), float(one[1])) for one in self.figures if len(one) > at]
 
 
 class BlindFigures(StrictModel):
     """The file of the blind test."""
 
     test: Test
+    again: Again | None = None
     source: list[Source]
     set: list[FigureSet]
 
@@ -101,6 +124,10 @@ class BlindFigures(StrictModel):
                 raise ValueError(f"'{one.source}' is not a source of the file")
             if one.predicted and one.core not in self.test.cores:
                 raise ValueError(f"'{one.core}' has predictions, and no digest of its table")
+            # A line is made of all of a core's figures or of none: the better half would be too proud.
+            wanted = len(one.predicted) if self.again and one.core in self.again.cores else 0
+            if len(one.again) != wanted:
+                raise ValueError(f"'{one.core}': {len(one.again)} figures are predicted again, not {wanted}")
         return self
 
 
@@ -133,8 +160,8 @@ def broken(found: BlindFigures) -> list[str]:
     )
 
 
-def changed(test: Test, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
-    """The cores of which today's engine or table would predict something else than the test's.
+def changed(test: Made, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
+    """The cores of which today's engine or table would predict something else than what `test` is of.
 
     Another engine does the same with a core if its cycles for thousands of blocks of code by chance are the same: see
     `Engine`, of which the repository's file is `engine`'s default. What it says of another engine than today's counts
@@ -150,3 +177,12 @@ def changed(test: Test, cores: Iterable[str], engine: Engine | None = None) -> s
         return test.engine != today and test.behaviour.get(core, "then") != same.get(core, "today")
 
     return {core for core in cores if other(core)}
+
+
+def of_today(found: BlindFigures, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
+    """The cores whose figures today's engine was asked for again, since it predicts something else than the test's.
+
+    As soon as it has changed once more, what it said again counts for nothing.
+    """
+    old = changed(found.test, cores, engine)
+    return old & set(found.again.cores) - changed(found.again, old, engine) if found.again else set()
