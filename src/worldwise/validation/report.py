@@ -34,8 +34,7 @@ _TOOK = (
 
 def sections(run: Run, every: bool = False) -> list[Section]:
     """The parts of the report; `every` adds a line for each figure."""
-    found = [_errors(run), _ways(run), blind_section(kept_blind()), changed_section(run, kept_blind())]
-    found += [_calibration(run), _left_out()]
+    found = [_errors(run), _ways(run), *_blind(run), _calibration(run), _left_out()]
     return [*found, *(_figures(run, core) for core in _cores(run.rows))] if every else found
 
 
@@ -50,6 +49,13 @@ def first_sections(run: Run) -> list[Section]:
     headers = ["core", *_HEADERS, "from", "to", "median at one\ncycle an instr", "median of\nllvm-mca"]
     table = Table(headers, rows, left=1)
     return [Section("Errors of predicted cycles", table, [_HELD_OUT, _P90, _TOOK], "errors"), _calibration(run)]
+
+
+def _blind(run: Run) -> list[Section]:
+    """The tables of the blind tests."""
+    found = kept_blind()
+    later = [blind_section(found, test) for test in found.later]
+    return [blind_section(found), *later, changed_section(run, found)]
 
 
 def _cores(rows: Iterable[Row]) -> list[str]:
@@ -131,7 +137,7 @@ def markdown(run: Run) -> str:
 
 def blind_markdown(run: Run) -> str:
     """The tables of the blind test, for a page of docs."""
-    return _page(sections(run)[2:4])
+    return _page(_blind(run))
 
 
 def _page(found: Iterable[Section]) -> str:
