@@ -126,11 +126,11 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
                 predicted,
                 measured,
                 calibrating=one.role == "calibrate",
-                again=one.core in again and not one.test,
+                again=one.core in again and bool(one.again),
                 test=one.test,
             )
             for one in judging(blind)
-            for _, predicted, measured in (one.again if one.core in again and not one.test else one.predicted)
+            for _, predicted, measured in (one.again if one.core in again and one.again else one.predicted)
         ]
     return found
 
@@ -197,8 +197,8 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
             test = {"blind": number, "calibrating": may, "engine": blind.test.commit}
             test |= {"again": True} if again else {"old": core in old}
         # One later test at most has figures of a core and kind.
-        for commit in sorted({one.test for one in some if one.test}):
-            newer = sum(one.test == commit for one in some)
+        for commit in sorted({one.test for one in some if one.test and not one.again}):
+            newer = sum(one.test == commit and not one.again for one in some)
             test |= {"newer": newer, "newer_engine": commit, "newer_old": core in later[commit]}
             if newer == number:
                 test |= {"engine": "", "old": False}
