@@ -18,7 +18,16 @@ from worldwise.validation.blind_test.results import BlindFigures, kept_blind
 from worldwise.validation.cells import CORES, MCU_CORES, Call, Cell, call_of, cell_tables, cells, left_out, why_not
 from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
-from worldwise.validation.kept_files import BEGIN, BEGIN_BLIND, END, PAGE, page_with, run_files
+from worldwise.validation.kept_files import (
+    BEGIN,
+    BEGIN_BLIND,
+    BLIND_PAGE,
+    END,
+    PAGE,
+    blind_page_with,
+    page_with,
+    run_files,
+)
 from worldwise.validation.programs import PROGRAMS
 from worldwise.validation.record import (
     MEASURED,
@@ -264,7 +273,7 @@ def test_ways_are_compared_on_the_same_figures() -> None:
 def test_a_run_without_figures_has_tables_without_rows() -> None:
     found = {one.name: one.table.rows for one in sections(run_of(), every=True) if one.table}
     # What the blind test gave is there all the same.
-    assert {name for name, rows in found.items() if rows} == {"errors", "blind", "blind-changed"}
+    assert {name for name, rows in found.items() if rows} == {"errors", "blind", "blind-again", "blind-changed"}
     assert found["ways"] == found["calibration"] == []
     assert "x25519" not in markdown(run_of(ROW))
 
@@ -395,17 +404,15 @@ def test_only_cores_of_another_table_are_measured_again(monkeypatch: pytest.Monk
         measurement.measure_changed(bench, other, some, new, 1, lambda *_: None)
 
 
-def test_the_page_has_a_place_for_the_tables() -> None:
-    text = page_with(
-        f"above\n{BEGIN}\nold\n{END}\nbelow\n{BEGIN_BLIND}\nold\n{END}\nend\n",
-        run_of(*with_hardware(900.0), ROW.model_copy(update={"which": "calibration"})),
-    )
-    assert "old" not in text
-    assert text.startswith(f"above\n{BEGIN}\n")
-    assert f"{END}\nbelow\n{BEGIN_BLIND}\n" in text
-    assert text.endswith(f"{END}\nend\n")
-    with pytest.raises(WorldwiseError):
-        page_with("no place", run_of(ROW))
+def test_the_pages_have_a_place_for_the_tables() -> None:
+    run = run_of(*with_hardware(900.0), ROW.model_copy(update={"which": "calibration"}))
+    for begin, made in ((BEGIN, page_with), (BEGIN_BLIND, blind_page_with)):
+        text = made(f"above\n{begin}\nold\n{END}\nbelow\n", run)
+        assert "old\n" not in text
+        assert text.startswith(f"above\n{begin}\n")
+        assert text.endswith(f"{END}\nbelow\n")
+        with pytest.raises(WorldwiseError):
+            made("no place", run)
 
 
 # The run that the repository keeps; `worldwise validation measure --keep` makes it anew.
@@ -429,12 +436,13 @@ def test_all_implementations_of_an_operation_left_the_same() -> None:
     assert {len(checksums) for checksums in left.values()} == {1}
 
 
-def test_lines_plot_and_page_come_from_the_kept_run() -> None:
+def test_lines_plot_and_pages_come_from_the_kept_run() -> None:
     run = load_run()
     for name, content in run_files(run).items():
         assert (MEASURED / name).read_bytes() == content, name
-    text = PAGE.read_text(encoding="utf-8")
-    assert page_with(text, run) == text
+    for page, made in ((PAGE, page_with), (BLIND_PAGE, blind_page_with)):
+        text = page.read_text(encoding="utf-8")
+        assert made(text, run) == text
 
 
 def test_causes_add_up_to_the_last_call() -> None:

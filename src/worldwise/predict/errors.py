@@ -178,8 +178,8 @@ class ErrorLine(BaseModel):
         if self.calibrating in (0, self.figures):
             return ", whose makers had seen them"
         return (
-            f"; its rules may have been chosen by {self.calibrating}, so median and 90 % are the larger of all figures' "
-            "and of the others'"
+            f"; its rules may have been chosen by {self.calibrating}, so median and 90 % are the larger of all "
+            "figures' and of the others'"
         )
 
     @property

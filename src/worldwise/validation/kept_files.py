@@ -11,8 +11,9 @@ from worldwise.validation.report import blind_markdown, markdown
 from worldwise.validation.scatter import scatter
 from worldwise.validation.statistics import error_lines
 
-# The page with the tables, between these lines.
+# The pages with the tables, between these lines.
 PAGE = paths.REPOSITORY / "docs" / "how" / "validation.md"
+BLIND_PAGE = paths.REPOSITORY / "docs" / "how" / "blind-test.md"
 BEGIN = (
     "<!-- What stands from here on comes from measured/validation/run.json: `worldwise validation measure --keep`. -->"
 )
@@ -31,13 +32,20 @@ def run_files(run: Run) -> dict[str, bytes]:
 
 def page_with(text: str, run: Run) -> str:
     """The page's text with the tables of a run. Raises WorldwiseError if the page has no place for them."""
-    for begin, tables in ((BEGIN, markdown(run)), (BEGIN_BLIND, blind_markdown(run))):
-        place = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.DOTALL)
-        found = place.search(text)
-        if not found:
-            raise WorldwiseError(f"{PAGE}: has no place for the tables", "take the page from git again")
-        text = f"{text[: found.start()]}{begin}\n\n{tables}\n{END}{text[found.end() :]}"
-    return text
+    return _placed(text, PAGE, BEGIN, markdown(run))
+
+
+def blind_page_with(text: str, run: Run) -> str:
+    """The same of the page of the blind test."""
+    return _placed(text, BLIND_PAGE, BEGIN_BLIND, blind_markdown(run))
+
+
+def _placed(text: str, page: Path, begin: str, tables: str) -> str:
+    place = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.DOTALL)
+    found = place.search(text)
+    if not found:
+        raise WorldwiseError(f"{page}: has no place for the tables", "take the page from git again")
+    return f"{text[: found.start()]}{begin}\n\n{tables}\n{END}{text[found.end() :]}"
 
 
 def write_run(run: Run, folder: Path) -> None:
@@ -48,6 +56,7 @@ def write_run(run: Run, folder: Path) -> None:
 
 
 def keep(run: Run) -> None:
-    """Make a run the repository's: its files, and the tables of the page."""
+    """Make a run the repository's: its files, and the tables of the pages."""
     write_run(run, MEASURED)
-    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), run), encoding="utf-8")
+    for page, made in ((PAGE, page_with), (BLIND_PAGE, blind_page_with)):
+        page.write_text(made(page.read_text(encoding="utf-8"), run), encoding="utf-8")

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from worldwise.base.tables import Section, Table
-from worldwise.validation.blind_test.report_tables import blind_section, changed_section, numbers
+from worldwise.validation.blind_test.report_tables import again_section, blind_section, changed_section, numbers
 from worldwise.validation.blind_test.results import kept_blind
 from worldwise.validation.cells import left_out
 from worldwise.validation.record import Row, Run, error_of
@@ -21,7 +21,9 @@ from worldwise.validation.statistics import (
 )
 
 _HELD_OUT = (
-    "Held-out figures, and those of the blind test: nothing was fitted to them. Errors in % of the hardware's cycles."
+    "Held-out figures, and those of the blind test: nothing was fitted to them. Errors in % of the hardware's cycles. "
+    "Where today's engine predicted some again, median and the column behind it are the larger of all figures' and of "
+    "those by which no rule may have been chosen."
 )
 _FITTED = "The fitted number of cycles per instruction is that of the least median error on the calibration figures."
 _ALONE = "Held-out figures alone, without those of the blind test."
@@ -55,7 +57,7 @@ def _blind(run: Run) -> list[Section]:
     """The tables of the blind tests."""
     found = kept_blind()
     later = [blind_section(found, test) for test in found.later]
-    return [blind_section(found), *later, changed_section(run, found)]
+    return [blind_section(found), *later, *again_section(found), changed_section(run, found)]
 
 
 def _cores(rows: Iterable[Row]) -> list[str]:

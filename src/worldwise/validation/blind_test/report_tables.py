@@ -46,6 +46,33 @@ def blind_section(found: BlindFigures, test: Test | None = None) -> Section:
     )
 
 
+def _pair(figure: tuple[str, float, float]) -> tuple[float, float]:
+    _, predicted, measured = figure
+    return predicted, measured
+
+
+def again_section(found: BlindFigures) -> list[Section]:
+    """What a later engine said of the same figures, beside what the first one did; none if it was not asked."""
+    if not found.again:
+        return []
+    rows = []
+    for one in sorted((one for one in found.set if one.again), key=lambda one: (one.core, one.domain.kind)):
+        blind, again = (
+            errors((predicted, measured) for _, predicted, measured in which) for which in (one.predicted, one.again)
+        )
+        before = [f"{blind.median:.1f}", f"{blind.bias:+.1f}"]
+        rows.append([one.core, one.domain.kind, one.source, one.role, *before, *numbers(again)])
+    headers = ["core", "code", "of", "may", "blind", "mean", "figures", "again", "90 %", "worst", "mean"]
+    return [
+        Section(
+            f"The same figures, predicted again ({found.again.made})",
+            Table(headers, rows, left=4),
+            ["blind, again: the medians, each with the mean with its sign behind it. may: what the figures may do."],
+            "blind-again",
+        )
+    ]
+
+
 def changed_section(run: Run, found: BlindFigures) -> Section:
     """The error lines of each domain before the blind test and after it."""
     before = judges(run)
