@@ -168,7 +168,7 @@ def _kind(core: str) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Writes the digests of today's engine, or prints those of a commit's."""
-    cores = sorted(kept_blind().test.cores)
+    cores = sorted({core for test in kept_blind().tests for core in test.cores})
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         if arguments:

@@ -39,7 +39,7 @@ figures = [["one", 100, 99], ["two", 200.5, 210], ["three", 300]]
 """
 
 
-AGAIN = {"cortex-m3", "cortex-m33", "cortex-m4"}
+AGAIN = {"cortex-m3", "cortex-m33", "cortex-m4", "cortex-a72", "cortex-a76", "neoverse-n1"}
 
 
 def written(path: Path, role: str = "judge", **changes: str) -> Path:
@@ -55,9 +55,10 @@ def test_what_the_test_has() -> None:
     """If this fails, a figure of the blind test is lost, or is there that nobody predicted."""
     found = kept_blind()
     roles = {role: sum(len(one.predicted) for one in found.set if one.role == role) for role in ("judge", "calibrate")}
-    assert roles == {"judge": 135, "calibrate": 115}
-    assert sum(len(one.figures) for one in found.set) == 265
-    # Those of a core of which there is no model yet.
+    assert roles == {"judge": 135 + 99, "calibrate": 115}
+    assert sum(len(one.figures) for one in found.set) == 265 + 99
+    assert sum(len(one.predicted) for one in found.set if one.test == "52e336d2") == 99
+    # Those of a core of which there was no model at the first test.
     assert {one.core for one in found.set if not one.predicted} == {"cortex-a78"}
 
 
@@ -72,6 +73,7 @@ def test_figures_of_the_blind_test_are_read_and_checked(tmp_path: Path) -> None:
         ('[["one", 100, 99]', "[[100, 99]", "a figure is its name"),
         ('["two"', '["one"', "there twice"),
         ('"judge"', '"both"', "role"),
+        ("waits = 0", 'test = "1234567"\nwaits = 0', "no later test"),
         ("100, 99", "100, -99", "figures"),
     ):
         with pytest.raises(WorldwiseError, match=said):
@@ -101,9 +103,7 @@ def test_predictions_that_cannot_be_made_again_are_said_to_be_of_the_old_engine(
     cores = found.test.cores | {"cortex-m0plus": "0" * 64}
     changed = found.model_copy(update={"test": found.test.model_copy(update={"cores": cores})})
     lines = ErrorLines.model_validate_json(error_lines(load_run(), changed))
-    # Rules of these have changed since. The engine has too, but not what it does with the others.
-    newer = {"cortex-a72", "cortex-a76", "neoverse-n1"}
-    assert {one.core for one in lines.lines if one.old} == newer | {"cortex-m0plus"}
+    assert {one.core for one in lines.lines if one.old} == {"cortex-m0plus"}
     assert {one.core for one in lines.lines if one.again} == AGAIN
     line = lines.line("cortex-m0plus", Domain("integer", False, "assembly"))
     assert line
@@ -159,6 +159,21 @@ def test_a_number_that_is_predicted_again_counts_only_where_it_is_of_todays_engi
     assert line and "8 of the blind test, predicted again by today's engine, whose makers had seen them" in line.text()
 
 
+def test_a_later_test_has_an_engine_of_its_own() -> None:
+    """If this fails, a figure is told to be of another engine than predicted it, or a changed engine is not told."""
+    found = kept_blind()
+    (later,) = found.later
+    assert set(later.cores) == {one.core for one in found.set if one.test}
+    assert {found.test_of(one).commit for one in found.set} == {"6a500a3", "52e336d2"}
+    other = later.model_copy(update={"cores": later.cores | {"cortex-a55": "0" * 64}})
+    lines = ErrorLines.model_validate_json(error_lines(load_run(), found.model_copy(update={"later": [other]})))
+    line = lines.line("cortex-a55", Domain("neon", None, "assembly"))
+    assert line and line.newer_old
+    assert "all blind, by the engine of 52e336d2, which has changed since" in line.text()
+    table = blind_section(found, later).table
+    assert table and sum(int(row[2]) for row in table.rows) == 99
+
+
 def test_all_of_a_cores_figures_are_predicted_again_or_none(tmp_path: Path) -> None:
     """If this fails, those that came out better can be chosen."""
     digest = "1" * 64
@@ -203,7 +218,15 @@ def test_a_line_needs_figures_that_only_judge() -> None:
         "unvalidated: its 12 blind figures of such or like code, predicted again, to which the core may be fitted, are "
         "off by 3.78 % in the median, 8.19 % at worst"
     )
-    assert errors.line("cortex-a55", Domain("integer")) is None
+    # Figures of the first test that the A55 may be fitted to are in none; those of a later one judge it.
+    line = errors.line("cortex-a55", Domain("neon", None, "assembly"))
+    assert line and (line.figures, line.blind, line.newer, line.calibrating) == (13, 13, 13, 0)
+    assert "13 held-out figures, all blind, by the engine of 52e336d2; 90 %" in line.text()
+    line = errors.line("cortex-a76", Domain("neon", None, "assembly"))
+    assert line and (
+        "9 of the blind test, predicted again by today's engine, whose makers had seen them; 9 blind, by the engine of "
+        "52e336d2; 90 %" in line.text()
+    )
     line = errors.line("cortex-m4", Domain("integer", False, "compiled"))
     assert line and line.joined.startswith("assembly and compiled code joined, for one figure alone is of compiled")
     # Code that waits has no line of code that does not.

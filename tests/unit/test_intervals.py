@@ -37,11 +37,11 @@ AGAIN = {
 }
 # Cores with a line of some domain; the others are unvalidated.
 LINED = (
-    *("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1"),
+    *("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "cortex-a78", "cortex-x1", "neoverse-n1", "neoverse-v1"),
     *("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m33", "cortex-m4", "cortex-m7"),
 )
 # Of a model that is no more; they were looked at when today's was made, so that they are in no line.
-LOOKED_AT = ("cortex-m7", "cortexm-aes")
+LOOKED_AT = (("cortex-m7", "cortexm-aes"), ("cortex-a55", "pqax-keccak"))
 
 
 def predicted_of(row: dict[str, Any]) -> Fraction:
@@ -85,10 +85,11 @@ def judged(core: str) -> list[tuple[Domain, Fraction, Fraction]]:
     """Every figure that judges a core: its domain, predicted and measured cycles, all times a hundred."""
     rows = [row for row in ROWS if row["which"] == "validation" and row["core"] == core]
     found = [(domain_of(row), 100 * predicted_of(row), 100 * Fraction(row["hardware"])) for row in rows]
-    for some in (one for one in BLIND if one["core"] == core and (core, one["source"]) != LOOKED_AT):
+    for some in (one for one in BLIND if one["core"] == core and (core, one["source"]) not in LOOKED_AT):
         domain = Domain(some["code"], some["waits"] > 0 if "waits" in some else None, some["by"])
         which = 3 if core in AGAIN else 2
-        pairs = [(Fraction(one[which]), Fraction(one[1])) for one in some["figures"] if len(one) > 2]
+        # A later test's may be of today's engine as they are.
+        pairs = [(Fraction(one[min(which, len(one) - 1)]), Fraction(one[1])) for one in some["figures"] if len(one) > 2]
         found += [(domain, 100 * predicted, 100 * measured) for predicted, measured in pairs]
     return found
 
@@ -137,13 +138,8 @@ def test_rules_bound_what_is_known_of_unvalidated_code() -> None:
         if found.line is None:
             seen.add((core, domain.code))
             assert found.whole.low <= 100 * hardware <= found.whole.high
-    # Code in flash that waits on the M3, the A55, and floating point.
-    assert seen == {
-        ("cortex-a55", "integer"),
-        ("cortex-a55", "neon"),
-        ("cortex-a72", "float"),
-        ("cortex-m3", "integer"),
-    }
+    # Code in flash that waits on the M3, and floating point.
+    assert seen == {("cortex-a72", "float"), ("cortex-m3", "integer")}
 
 
 def test_a_figure_of_the_m7_that_was_called_too_short() -> None:

@@ -25,6 +25,7 @@ STRQ, STPQ, STP = (
     f"{word} {MEMORY} {size} store" for word, size in (("3d800020", 16), ("ad000420", 32), ("a9001424", 16))
 )
 MUL, MLA, SHL = "4ea19c00", "4ea29420", "4f435420"
+MULQ = "4ea49c62"  # mul v2.4s,v3.4s,v4.4s
 
 # Kernels of the Cortex-A55: the cycles of a pass, and where its guide (EPM128372, issue 4.0) says so.
 A55 = {
@@ -68,6 +69,13 @@ OTHERS = {
     ("neoverse-v1", "3.6, one sum of products a cycle"): (2, "9b051c83", "9b052086"),
     ("neoverse-v1", "3.10, one pair of 64 bits a cycle"): (2, LDP, LDP),
     ("cortex-a72", "LLVM, LD4 of 64-bit elements: four loads"): (4, LD4D),
+    # Seven micro-operations, of which three are dispatched a cycle.
+    ("cortex-a72", "LLVM, a product of 128 bits: two micro-operations"): (2.33, MULQ, ADD4, LDR, ADD4, LDR, ADD4),
+    ("cortex-a72", "LLVM, a store of 128 bits: two"): (2.33, STRQ, ADD4, LDR, ADD4, LDR, ADD4),
+    # An emulator's accesses have 16 bytes at most.
+    ("cortex-a72", "LLVM, a store of two of 128 bits: four"): (4, STPQ.replace(" 32 ", " 16 ")),
+    ("cortex-a72", "SLOTHY, a product of 128 bits: five cycles"): (5, MUL),
+    ("cortex-a72", "SLOTHY, a sum of products of 128 bits, forwarded: two"): (2, MLA),
 }
 
 
@@ -119,6 +127,8 @@ def test_other_cores_take_what_their_documents_say(core: str, what: str, cycles:
         ("cortex-a55", r"(class v_zip_q .*?)behind 3", "SLOTHY: a permutation comes three cycles behind a shift"),
         ("cortex-a55", r"(class alu .*?)hurry 1", "4.3 and 3.1.1, early ALU to a shifted operand: one"),
         ("neoverse-v1", r"(class v_mul .*?)takes 32", "3.16 and 4.7, a sum comes to a product a cycle later"),
+        ("cortex-a72", r"(class v_mul_q .*?)uops 2", "LLVM, a product of 128 bits: two micro-operations"),
+        ("cortex-a72", r"(class vstore_q .*?)uops 2", "LLVM, a store of 128 bits: two"),
     ],
 )
 def test_a_rule_that_is_taken_away_shows(core: str, number: str, what: str, cycles: Cycles) -> None:

@@ -61,6 +61,8 @@ class ErrorLine(BaseModel):
         old: whether engine or core have changed since, so that a figure of the blind test says what they were.
         again: whether they have, and today's engine predicted those figures again. Then its rules may have been chosen
             by the calibrating ones, and median and p90 are the larger of all figures' and of the others'.
+        newer: how many of the blind ones are of a later test: of other figures, by the engine of another commit.
+        newer_engine, newer_old: that commit, and whether engine or core have changed since.
         joined: why the line stands for code that has too few figures of its own, in words; empty if it has enough.
     """
 
@@ -84,6 +86,9 @@ class ErrorLine(BaseModel):
     engine: str = ""
     old: bool = False
     again: bool = False
+    newer: _Count = 0
+    newer_engine: str = ""
+    newer_old: bool = False
     joined: str = ""
 
     @model_validator(mode="after")
@@ -92,7 +97,7 @@ class ErrorLine(BaseModel):
             raise ValueError("median, p90 and worst must not fall")
         if not self.lowest <= self.least or not self.most <= self.highest:
             raise ValueError("lowest, least, most and highest must not fall")
-        if max(self.low, self.assembly, self.blind) > self.figures or self.calibrating > self.blind:
+        if max(self.low, self.assembly, self.blind) > self.figures or max(self.calibrating, self.newer) > self.blind:
             raise ValueError(f"more than the {self.figures} figures that there are")
         if self.again and (self.old or not self.blind):
             raise ValueError("what is predicted again is of the blind test, and of no older engine")
@@ -150,14 +155,23 @@ class ErrorLine(BaseModel):
 
     @property
     def blind_text(self) -> str:
-        """Which part is of the blind test, and of which engine; empty if none is."""
-        if not self.blind:
-            return ""
-        part = "all" if self.blind == self.figures else str(self.blind)
-        if self.again:
-            return f"{part} of the blind test, predicted again by today's engine{self._seen_text}"
-        since = ", which has changed since: they cannot be predicted again here" if self.old else ""
-        return f"{part} blind, by the engine of {self.engine}{since}"
+        """Which part is of the blind tests, and of which engines; empty if none is."""
+        first = self.blind - self.newer
+        parts = []
+        if first and self.again:
+            parts.append(f"{self._part(first)} of the blind test, predicted again by today's engine{self._seen_text}")
+        elif first:
+            parts.append(self._blind_by(first, self.engine, self.old))
+        if self.newer:
+            parts.append(self._blind_by(self.newer, self.newer_engine, self.newer_old))
+        return "; ".join(parts)
+
+    def _part(self, number: int) -> str:
+        return "all" if number == self.figures else str(number)
+
+    def _blind_by(self, number: int, engine: str, old: bool) -> str:
+        since = ", which has changed since: they cannot be predicted again here" if old else ""
+        return f"{self._part(number)} blind, by the engine of {engine}{since}"
 
     @property
     def _seen_text(self) -> str:

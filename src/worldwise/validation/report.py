@@ -36,14 +36,8 @@ _TOOK = (
 
 def sections(run: Run, every: bool = False) -> list[Section]:
     """The parts of the report; `every` adds a line for each figure."""
-    found = [_errors(run), _ways(run), *_blind(run)]
-    found += [_calibration(run), _left_out()]
+    found = [_errors(run), _ways(run), *_blind(run), _calibration(run), _left_out()]
     return [*found, *(_figures(run, core) for core in _cores(run.rows))] if every else found
-
-
-def _blind(run: Run) -> list[Section]:
-    found = kept_blind()
-    return [blind_section(found), *again_section(found), changed_section(run, found)]
 
 
 def first_sections(run: Run) -> list[Section]:
@@ -57,6 +51,13 @@ def first_sections(run: Run) -> list[Section]:
     headers = ["core", *_HEADERS, "from", "to", "median at one\ncycle an instr", "median of\nllvm-mca"]
     table = Table(headers, rows, left=1)
     return [Section("Errors of predicted cycles", table, [_HELD_OUT, _P90, _TOOK], "errors"), _calibration(run)]
+
+
+def _blind(run: Run) -> list[Section]:
+    """The tables of the blind tests."""
+    found = kept_blind()
+    later = [blind_section(found, test) for test in found.later]
+    return [blind_section(found), *later, *again_section(found), changed_section(run, found)]
 
 
 def _cores(rows: Iterable[Row]) -> list[str]:

@@ -64,6 +64,7 @@ class Judge:
         program: what ran; empty if it is of the blind test.
         calibrating: whether a core may be fitted to it from now on.
         again: whether it is of the blind test, and today's engine predicted it again.
+        test: the commit of the later blind test that it is of; empty if of the first or of none.
     """
 
     core: str
@@ -73,6 +74,7 @@ class Judge:
     program: str = ""
     calibrating: bool = False
     again: bool = False
+    test: str = ""
 
     @property
     def seen(self) -> bool:
@@ -124,10 +126,11 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
                 predicted,
                 measured,
                 calibrating=one.role == "calibrate",
-                again=one.core in again,
+                again=one.core in again and bool(one.again),
+                test=one.test,
             )
             for one in judging(blind)
-            for _, predicted, measured in (one.again if one.core in again else one.predicted)
+            for _, predicted, measured in (one.again if one.core in again and one.again else one.predicted)
         ]
     return found
 
@@ -184,6 +187,7 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
     groups = _grouped(judges(run, blind))
     lines = []
     old = changed(blind.test, {core for core, _ in groups})
+    later = {test.commit: changed(test, {core for core, _ in groups}) for test in blind.later}
     for (core, kind), some in groups.items():
         number = sum(not one.program for one in some)
         may = sum(one.calibrating for one in some)
@@ -192,6 +196,12 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
         if number:
             test = {"blind": number, "calibrating": may, "engine": blind.test.commit}
             test |= {"again": True} if again else {"old": core in old}
+        # One later test at most has figures of a core and kind.
+        for commit in sorted({one.test for one in some if one.test and not one.again}):
+            newer = sum(one.test == commit and not one.again for one in some)
+            test |= {"newer": newer, "newer_engine": commit, "newer_old": core in later[commit]}
+            if newer == number:
+                test |= {"engine": "", "old": False}
         own = {"assembly": sum(one.domain.by == "assembly" for one in some)}
         lines.append(_line(core, kind, errors_of(some)) | own | test)
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]

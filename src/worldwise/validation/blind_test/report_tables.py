@@ -5,7 +5,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.predict.domains import Domain
 from worldwise.predict.errors import ErrorLines
 from worldwise.predict.rules import LEAST_FIGURES
-from worldwise.validation.blind_test.results import BlindFigures
+from worldwise.validation.blind_test.results import BlindFigures, Test
 from worldwise.validation.record import Run
 from worldwise.validation.statistics import Errors, Judge, error_lines, errors, judges
 
@@ -19,10 +19,15 @@ def numbers(found: Errors) -> list[str]:
     ]
 
 
-def blind_section(found: BlindFigures) -> Section:
-    """What came out of the blind test, by core and domain: of all its figures, whatever they are for now."""
+def blind_section(found: BlindFigures, test: Test | None = None) -> Section:
+    """What came out of a blind test, by core and domain: of all its figures, whatever they are for now.
+
+    `test`: a later one; the first by default.
+    """
     groups: dict[tuple[str, Domain], list[tuple[float, float, str]]] = {}
     for one in found.set:
+        if one.test != (test.commit if test else ""):
+            continue
         groups.setdefault((one.core, one.domain), []).extend(
             (predicted, measured, one.role) for _, predicted, measured in one.predicted
         )
@@ -32,11 +37,12 @@ def blind_section(found: BlindFigures) -> Section:
             judge = sum(role == "judge" for *_, role in some)
             made = errors((predicted, measured) for predicted, measured, _ in some)
             rows.append([core, domain.kind, *numbers(made), str(judge)])
+    which, by = ("A later blind test", test) if test else ("The blind test", found.test)
     return Section(
-        f"The blind test: figures that nobody had compared, by the engine of {found.test.commit} ({found.test.made})",
+        f"{which}: figures that nobody had compared, by the engine of {by.commit} ({by.made})",
         Table(["core", "code", "figures", "median", "90 %", "worst", "mean", "judge"], rows, left=2),
         ["judge: so many of them may only judge; a core may be fitted to the others from now on."],
-        "blind",
+        f"blind-{by.commit}" if test else "blind",
     )
 
 

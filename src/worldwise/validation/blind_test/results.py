@@ -3,7 +3,8 @@
 
 They are facts of published/hardware/blind.toml. Their sources are in no registry, so no run makes these predictions
 again; what has changed in the engine and the cores since is told by the digests of both. Those of some cores were made
-again by hand: the file has what a later engine said of the same figures beside what the first one did.
+again by hand: the file has what a later engine said of the same figures beside what the first one did. A later test is
+of other figures, by an engine of its own.
 """
 
 from collections.abc import Iterable
@@ -69,9 +70,13 @@ class Engine(BaseModel):
 
 
 class FigureSet(StrictModel):
-    """Figures of one source, core and domain; attributes as published/hardware/blind.toml says."""
+    """Figures of one source, core and domain; attributes as published/hardware/blind.toml says.
+
+    `test`: the commit of the later test that they are of; empty if they are of the first.
+    """
 
     source: Text
+    test: str = ""
     core: Text
     code: Code
     by: By
@@ -113,6 +118,7 @@ class BlindFigures(StrictModel):
 
     test: Test
     again: Again | None = None
+    later: list[Test] = Field(default_factory=list)
     source: list[Source]
     set: list[FigureSet]
 
@@ -122,13 +128,25 @@ class BlindFigures(StrictModel):
         for one in self.set:
             if one.source not in known:
                 raise ValueError(f"'{one.source}' is not a source of the file")
-            if one.predicted and one.core not in self.test.cores:
+            if one.test and one.test not in {test.commit for test in self.later}:
+                raise ValueError(f"'{one.test}' is no later test of the file")
+            if one.predicted and one.core not in self.test_of(one).cores:
                 raise ValueError(f"'{one.core}' has predictions, and no digest of its table")
-            # A line is made of all of a core's figures or of none: the better half would be too proud.
+            # A line is made of all of a core's figures or of none: the better half would be too proud. Those of a later
+            # test may be of today's engine as they are.
             wanted = len(one.predicted) if self.again and one.core in self.again.cores else 0
-            if len(one.again) != wanted:
+            if len(one.again) != wanted and not (one.test and not one.again):
                 raise ValueError(f"'{one.core}': {len(one.again)} figures are predicted again, not {wanted}")
         return self
+
+    @property
+    def tests(self) -> list[Test]:
+        """The blind test, and those after it."""
+        return [self.test, *self.later]
+
+    def test_of(self, one: FigureSet) -> Test:
+        """The test that a set is of."""
+        return next(test for test in self.tests if test.commit == (one.test or self.test.commit))
 
 
 def load_blind(path: Path = BLIND) -> BlindFigures:
