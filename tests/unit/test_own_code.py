@@ -7,6 +7,7 @@ import struct
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 from uuid import UUID
 
 import pytest
@@ -451,28 +452,26 @@ def test_code_that_the_cache_has_lost_is_named() -> None:
 # --- reading ---
 
 
-def a_pass(number: int, call: int, how: str, command: int = 0) -> Pass:
+def a_pass(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
     """A pass of a trace."""
-    return Pass.model_validate(
-        {
-            "type": "pass",
-            "id": number,
-            "parent": 0,
-            "frame": 1,
-            "mark": "0x1000",
-            "begin": number,
-            "end": number + 1,
-            "at": 0,
-            "instructions": 1,
-            "lost": 0,
-            "depth": 1,
-            "closed": True,
-            "events": 0,
-            "events_dropped": 0,
-            "call": call,
-            "how": how,
-            "given": [0, command, 0, 0],
-        }
+    return Pass(
+        type="pass",
+        id=number,
+        parent=0,
+        frame=1,
+        mark=0x1000,
+        begin=number,
+        end=number + 1,
+        at=0,
+        instructions=1,
+        lost=0,
+        depth=1,
+        closed=True,
+        events=0,
+        events_dropped=0,
+        call=call,
+        how=how,
+        given=[0, command, 0, 0],
     )
 
 
@@ -686,7 +685,8 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
     small = SimpleNamespace(id=1, begin=0, end=100, instructions=5)
     frame = StackFrame("main", "app", "firmware", "secure")
     trace = SimpleNamespace(outermost=lambda _: start)
-    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside})
+    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside}, _outsides={})
+    seen._outside = lambda of: OwnExplainer._outside(seen, of)  # type: ignore[arg-type]
     found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
     assert found == pytest.approx(share)
     assert rest == [("main (app)", outside)]
