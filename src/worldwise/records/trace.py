@@ -67,7 +67,11 @@ _EACH = 10_000
 
 
 class TraceTooLargeError(WorldwiseError):
-    """More than a trace can have: bytes, lines or rows."""
+    """More than a trace can have: `limit` says of what, such as `more than 2,000,000 lines`."""
+
+    def __init__(self, where: Path | str, limit: str) -> None:
+        super().__init__(f"{where}: more than a trace can have, and than fits into memory: {limit}")
+        self.limit = limit
 
 
 Record = (
@@ -244,8 +248,9 @@ def read_trace(path: Path, tell: Callable[[int], None] = lambda _: None) -> Trac
 def unreadable(where: Path | str, error: Exception) -> WorldwiseError:
     """What is said of a file that the system or gzip does not let be read."""
     reason = error.strerror if isinstance(error, OSError) else None
-    kind = TraceTooLargeError if isinstance(error, OSError) and error.errno == errno.EFBIG else WorldwiseError
-    return kind(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return TraceTooLargeError(where, f"more than {files.size_words(MOST_PACKED)} of a file")
+    return WorldwiseError(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
 
 
 def parse_trace(file: io.BufferedIOBase, path: Path, tell: Callable[[int], None] = lambda _: None) -> Trace:
@@ -342,7 +347,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record | CountsOf 
             number += 1
             size += len(line)
             if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
-                raise TraceTooLargeError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+                raise TraceTooLargeError(f"{path}:{number}", _exceeded(size, number, rows))
             if line.startswith(_COUNTS):
                 # By far the longest lines; their sums are checked against the passes.
                 counts = known.counts(line)
@@ -370,6 +375,15 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record | CountsOf 
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{problem}.") from None
     except (EOFError, zlib.error) as error:
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
+
+
+def _exceeded(size: int, lines: int, rows: int) -> str:
+    """Which limit of a trace is exceeded, in words: that of a line, if no other is."""
+    if size > MOST_BYTES:
+        return f"more than {files.size_words(MOST_BYTES)}, unpacked"
+    if lines > MOST_RECORDS:
+        return f"more than {MOST_RECORDS:,} lines"
+    return f"more than {MOST_ROWS:,} rows" if rows > MOST_ROWS else f"a line of {files.size_words(MOST_LINE)} or more"
 
 
 def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:

@@ -224,7 +224,7 @@ class FirmwareCounter:
             return directory
 
         too_large = WorldwiseError(
-            f"{machine.name}: its regions are called more often than a trace can say; it is not kept",
+            f"{machine.name}: its regions are called more often than a trace can say, and it is not kept",
             "choose functions further out with --region, or end it sooner: --until FUNCTION, --instructions N",
         )
         final, trace = kept_trace(lab.cache, digest, make, with_notes(machine.name, self.notify), too_large, fresh)

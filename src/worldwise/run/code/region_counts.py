@@ -244,7 +244,7 @@ class Counter:
             return directory
 
         too_large = WorldwiseError(
-            f"{command[0]}: its regions are called more often than a trace can say; it is not kept",
+            f"{command[0]}: its regions are called more often than a trace can say, and it is not kept",
             "choose functions further out with --region, or let it do less: its arguments, --repeat",
         )
         final, trace = kept_trace(lab.cache, digest, make, with_notes(command[0], self.notify), too_large, fresh)

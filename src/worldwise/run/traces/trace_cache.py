@@ -74,10 +74,10 @@ def kept_trace(
                 directory.rename(final)
         try:
             found = read(final / KEPT_TRACE)
-        except TraceTooLargeError:
+        except TraceTooLargeError as error:
             # Whoever asks again would be refused again, and it is the largest in the cache.
             shutil.rmtree(final, ignore_errors=True)
-            raise too_large from None
+            raise WorldwiseError(f"{too_large.message}: it has {error.limit}", too_large.hint) from None
     mark_used(final)
     return final, found
 
