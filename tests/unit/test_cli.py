@@ -553,6 +553,21 @@ def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatc
     assert answer.err.strip() == "worldwise: interrupted"
 
 
+def test_an_interrupt_while_an_error_is_told_is_no_traceback(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a build that a service manager's stop ends together with the tool ends it with a traceback."""
+
+    def fail(*_: object) -> None:
+        raise WorldwiseError("make in the lab failed with status -15")
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(cli_session, "open_lab", fail)
+    monkeypatch.setattr(cli, "_print_error", interrupt)
+    answer = call("run", "quick")
+    assert (answer.status, answer.out, answer.err.strip()) == (130, "", "worldwise: interrupted")
+
+
 def test_a_reader_may_hang_up(whole_run: Run) -> None:
     """If this fails, `worldwise report | head -1` ends with a traceback."""
     reader, writer = os.pipe()

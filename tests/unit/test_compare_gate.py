@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import run_counts
 from worldwise.read.compared import gate
-from worldwise.read.compared.comparison import Allowance, Comparison, Gate
+from worldwise.read.compared.comparison import Allowance, Comparison, Gate, Unpaired
+from worldwise.read.compared.nothing_common import nothing_common
 from worldwise.read.compared.selection import Parts, parse_selection
 from worldwise.read.models import Reading
 from worldwise.report import comparisons as gate_report
@@ -300,13 +302,68 @@ def test_a_gate_that_judges_nothing_is_none(runs_dir: Path, records: dict[Case, 
     a, b = run_of(runs_dir, 0, {SIGN: records[SIGN]}), run_of(runs_dir, 1, {HASH: records[HASH]})
     with pytest.raises(WorldwiseError, match="the gate has nothing to judge") as caught:
         gate.compare_runs(a, b, limit("0%"))
-    assert f"{SIGN.id} in B is not among the cases" in caught.value.hint
+    assert caught.value.details.splitlines()[:2] == [
+        f"A: run {a.id}, 1 case: {SIGN.id}",
+        f"B: run {b.id}, 1 case: {HASH.id}",
+    ]
+    assert "operations: " in caught.value.details
     with pytest.raises(WorldwiseError, match="there is nothing to compare"):
         gate.compare_runs(a, b)
     with pytest.raises(WorldwiseError, match="is compared with itself"):
         gate.compare_runs(a, a, limit("0%"))
     with pytest.raises(WorldwiseError, match="has no case that is 'optee/\\*'"):
         gate.compare_runs(a, b, gate.Options(pattern="optee/*"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said", "way_out"),
+    [
+        (
+            [f"own/old/f{number}" for number in range(400)],
+            ["own/new/f1"],
+            "A: run A, 400 cases: own/old/f0, own/old/f1, own/old/f2 and 397 more\n"
+            "B: run B, 1 case: own/new/f1\nnames of the code: old / new",
+            "give the code one name in both runs",
+        ),
+        (
+            ["optee/mbedtls-O2/sign", "optee/mbedtls-Os/sign"],
+            ["optee/libtomcrypt-O2/sign"],
+            "libraries: mbedtls-O2, mbedtls-Os / libtomcrypt-O2",
+            "measure both in one run, and name them: `worldwise compare RUN VARIANT_A VARIANT_B`",
+        ),
+        (
+            ["optee/mbedtls-O2/sign"],
+            ["linux/mbedtls-O2/sign"],
+            "targets: optee / linux",
+            "`worldwise compare RUN TARGET_A TARGET_B`",
+        ),
+        (
+            ["optee/mbedtls-O2/sign"],
+            ["linux/bearssl-O2/hash"],
+            "operations: sign / hash",
+            "measure the same suite twice",
+        ),
+        (["no id"], ["another"], "A: run A, 1 case: no id\nB: run B, 1 case: another", "measure the same suite twice"),
+        (["optee/mbedtls-O2/sign"], [], "B: run B, no case: -", "choose others"),
+    ],
+)
+def test_runs_without_a_common_case_say_what_differs(a: list[str], b: list[str], said: str, way_out: str) -> None:
+    """If this fails, who compares two runs of other things gets a line of hundreds of names, and no way out."""
+    runs = [SimpleNamespace(id=name, path=Path(name), manifest=SimpleNamespace(suite=name)) for name in ("A", "B")]
+    error = nothing_common("there is nothing to compare", tuple(runs), (a, b), [])  # type: ignore[arg-type]
+    assert said in error.details
+    assert way_out in error.hint
+    assert all(len(line) < 200 for line in (*error.details.splitlines(), error.hint))
+
+
+def test_a_case_that_both_have_says_why_it_is_not_compared() -> None:
+    """If this fails, whoever compares a run that was cut short looks for what differs, and nothing does."""
+    case = "optee/mbedtls-O2/sign"
+    run = SimpleNamespace(id="A", path=Path("A"), manifest=SimpleNamespace(suite="x"))
+    why = Unpaired(case=case, side="a", reason="in B was not measured", lost=True)
+    error = nothing_common("nothing", (run, run), ([case], [case]), [why])  # type: ignore[arg-type]
+    assert f"1 case is in both, but in B was not measured: {case}" in error.details
+    assert "--resume" in error.hint
 
 
 def test_own_libraries_say_what_changed(runs_dir: Path, records: dict[Case, RecordList]) -> None:

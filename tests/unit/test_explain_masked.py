@@ -3,11 +3,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_explain import whole_call
 
+from pages import page_of
 from traces import CASE, CLIENT, CORE, LINUX, MARK, MONITOR, PROCESS, TraceBuilder, address_space, checked, place
 from traces import samples_of as samples
 from worldwise.base.tables import Section
@@ -18,6 +20,8 @@ from worldwise.explain.owners import Explainer
 from worldwise.records.trace import read_trace
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.explaining import masked_interrupts as masked_report
+from worldwise.report.page.content import Traced
+from worldwise.run.folder.rundir import Run
 
 # In the whole call: the monitor and the core's vector, 7 + 4 instructions from 40 on; and Linux's vector, 3 from 30 on.
 STRETCHES = [
@@ -130,6 +134,32 @@ def test_passes_of_a_sample_stand_behind_one_another(tmp_path: Path) -> None:
     assert masked
     assert masked.instructions == 12
     assert [(one.at, one.instructions) for one in masked.stretches] == [(32, 8), (2, 4)]
+
+
+def test_a_page_has_a_line_for_each_region(tmp_path: Path, whole_run: Run) -> None:
+    """If this fails, a report on a page has no masked interrupts, or others than `explain` prints."""
+    long = whole(tmp_path, masked=14, stretches=STRETCHES)
+    short = replace(whole(tmp_path, masked=3, stretches=STRETCHES[1:]), measure="other")
+    never = replace(whole(tmp_path, masked=0, stretches=[]), measure="never")
+    found = masked_report.overview([never, short, replace(short, masked=None), long])
+    assert found
+    assert found.table
+    assert [row[1:6] for row in found.table.rows] == [
+        ["invoke", "client", "23.0", "11", "40"],
+        ["other", "client", "4.9", "3", "30"],
+        ["never", "client", "0.0", "0", "-"],
+    ]
+    assert long.masked
+    own = masked_report.section(long, long.masked)
+    assert own.table
+    assert found.table.rows[0][4:] == own.table.rows[0]
+    assert masked_report.overview([replace(short, masked=None)]) is None
+    parts = explain_report.sections(long, load_rules(), 5, path=False)
+    page = page_of(whole_run, Traced(long, parts, ""))
+    assert f"<h3>{masked_report.OVERVIEW_TITLE}</h3>" in page
+    assert f"<h4>{masked_report.TITLE}</h4>" in page
+    assert page.count("thread_vector_table") >= 2
+    assert masked_report.OVERVIEW_TITLE not in page_of(whole_run)
 
 
 def test_nothing_is_said_where_nobody_looked(tmp_path: Path) -> None:

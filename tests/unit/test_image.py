@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import signal
 import stat
 import threading
 import time
@@ -260,6 +261,26 @@ def test_images_that_do_not_need_each_other_are_built_at_the_same_time(
     }
     made = ImageStore(lab).get_all(list(needs.values()))
     assert [image.name for image in made] == ["one", "two"]
+
+
+def test_an_interrupt_ends_what_is_built_at_the_same_time(recipe: Recipe, scripts: Path, lab: HostLab) -> None:
+    """If this fails, Ctrl-C or a service manager's stop waits for minutes until each of them is built."""
+    names = ("one", "two")
+    for name in names:
+        (scripts / f"{name}.sh").write_text(f'touch "{lab.cache}/{name}"\nexec sleep 20\n')
+    recipes = [replace(recipe, name=name, script=f"{name}.sh", outputs=("made",), needs={}) for name in names]
+    main = threading.main_thread()
+
+    def interrupt() -> None:
+        while not all((lab.cache / name).exists() for name in names):
+            time.sleep(0.01)
+        signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    began = time.monotonic()
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        ImageStore(lab).get_all(recipes)
+    assert time.monotonic() - began < 20
 
 
 def test_what_is_built_together_is_fetched_together(recipe: Recipe, lab: HostLab) -> None:

@@ -103,9 +103,22 @@ def test_a_stretch_of_which_some_was_left_out_has_no_time(tmp_path: Path) -> Non
     assert [len(each.times) for each in masked.stretches] == [0, 1]
     _, times = report.sections(one, masked)
     text = " ".join(times.notes)
-    assert "1 of the stretches have no time" in text
+    assert "No time for the stretch of 40: sampling left out a part (`--whole` has all of it)." in text
     assert "On cortex-a72 the longest of them in time is that of 20 instructions." in text
     assert "predicted" not in report.line(one, masked)
+
+
+def test_what_has_no_row_and_no_time_says_why(tmp_path: Path) -> None:
+    """If this fails, a reader takes the longest stretches for all of them, or looks for times that nobody can have."""
+    one, masked = explained(attribution_of(tmp_path, (10, [[2, 2, 1, *FIRST]])))
+    assert "longest stretches have" not in " ".join(report.section(one, masked).notes)
+    more = replace(masked, instructions=75)
+    assert "The 2 longest stretches have 60 of these instructions; of shorter ones a trace keeps the sum alone" in (
+        " ".join(report.section(one, more).notes)
+    )
+    early = [replace(each, origin=(1, 0)) if not each.times else each for each in masked.stretches]
+    _, times = report.sections(one, replace(masked, stretches=early))
+    assert "No time for the stretch of 40: it began before the region did" in " ".join(times.notes)
 
 
 def test_times_stand_beside_the_instructions(tmp_path: Path) -> None:

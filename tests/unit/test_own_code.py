@@ -7,6 +7,7 @@ import struct
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
@@ -20,7 +21,7 @@ from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, OwnExplainer, part_of, request_of, with_images
 from worldwise.explain.stacks import StackFrame
-from worldwise.lab.image import ImageStore
+from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import CodeManifest, Region, case_name
@@ -32,7 +33,7 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
-from worldwise.run.code.application import _level_words, _told, application, elf_of
+from worldwise.run.code.application import _built_alone, _level_words, _told, application, elf_of
 from worldwise.run.code.faults import _faulted
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
@@ -354,6 +355,27 @@ def test_what_a_ready_made_ta_is_built_for_is_its_own_word(tmp_path: Path) -> No
         assert ("for 32 bits (ta_arm32)" in found.words) == (target == TA_ARM32)
 
 
+def test_a_further_ta_may_lie_beside_the_one_that_has_its_header(tmp_path: Path) -> None:
+    """If this fails, a TA that includes the header of the TA that it calls cannot be built."""
+    ta, other = tmp_path / "ta", tmp_path / "other"
+    for folder in (ta, other):
+        folder.mkdir()
+        (folder / "Makefile").write_text("BINARY = x\n", encoding="ascii")
+
+    def get(recipe: Recipe) -> None:
+        raise WorldwiseError(f"to be built with {sorted(recipe.trees)}")
+
+    images: Any = SimpleNamespace(lab=SimpleNamespace(cache=tmp_path), get=get)
+    for beside in ([other], [other, ta]):
+        with pytest.raises(WorldwiseError, match="to be built with") as caught:
+            _built_alone(other, None, images, None, beside)
+        assert ("'app/ta'" in caught.value.message) == (ta in beside)
+    same = tmp_path / "elsewhere" / "other"
+    same.mkdir(parents=True)
+    with pytest.raises(WorldwiseError, match="both folders are named other"):
+        _built_alone(other, None, images, None, [same])
+
+
 def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
     (tmp_path / "ta").mkdir()
     with pytest.raises(WorldwiseError, match="one is a folder and the other a file"):
@@ -451,28 +473,26 @@ def test_code_that_the_cache_has_lost_is_named() -> None:
 # --- reading ---
 
 
-def a_pass(number: int, call: int, how: str, command: int = 0) -> Pass:
+def a_pass(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
     """A pass of a trace."""
-    return Pass.model_validate(
-        {
-            "type": "pass",
-            "id": number,
-            "parent": 0,
-            "frame": 1,
-            "mark": "0x1000",
-            "begin": number,
-            "end": number + 1,
-            "at": 0,
-            "instructions": 1,
-            "lost": 0,
-            "depth": 1,
-            "closed": True,
-            "events": 0,
-            "events_dropped": 0,
-            "call": call,
-            "how": how,
-            "given": [0, command, 0, 0],
-        }
+    return Pass(
+        type="pass",
+        id=number,
+        parent=0,
+        frame=1,
+        mark=0x1000,
+        begin=number,
+        end=number + 1,
+        at=0,
+        instructions=1,
+        lost=0,
+        depth=1,
+        closed=True,
+        events=0,
+        events_dropped=0,
+        call=call,
+        how=how,
+        given=[0, command, 0, 0],
     )
 
 
@@ -686,7 +706,8 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
     small = SimpleNamespace(id=1, begin=0, end=100, instructions=5)
     frame = StackFrame("main", "app", "firmware", "secure")
     trace = SimpleNamespace(outermost=lambda _: start)
-    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside})
+    seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside}, _outsides={})
+    seen._outside = lambda of: OwnExplainer._outside(seen, of)  # type: ignore[arg-type]
     found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
     assert found == pytest.approx(share)
     assert rest == [("main (app)", outside)]

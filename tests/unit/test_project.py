@@ -2,6 +2,7 @@
 """worldwise.toml: what it may say, what is refused with file, line and key, and what `init` writes."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.libraries.own_code import CodeManifest, case_names, inputs_digest
-from worldwise.plan.user_code.project import Project, json_schema, load_project
+from worldwise.plan.user_code.project import Measure, Project, json_schema, load_project
 from worldwise.run.code.repository import project as making
 from worldwise.run.code.repository.benchmarks import Benchmark
 from worldwise.run.code.repository.limits import verdicts
@@ -40,6 +41,22 @@ def told(text: str) -> str:
     with pytest.raises(WorldwiseError) as caught:
         parse(Project, text, "worldwise.toml")
     return " ".join(f"{caught.value.message} {caught.value.hint}".split())
+
+
+def trace_of(passes: Sequence[Any]) -> SimpleNamespace:
+    """What is read of a trace here: its passes, and which are calls of a function."""
+    return SimpleNamespace(passes=passes, calls=lambda number: [one for one in passes if one.call == number])
+
+
+def test_an_error_names_keys_and_not_options(tmp_path: Path) -> None:
+    """If this fails, who has a worldwise.toml is told to type an option that `run .` does not take."""
+    (tmp_path / "worldwise.toml").write_text(GOOD, encoding="ascii")
+    opened = making.open_project(tmp_path)
+    with pytest.raises(WorldwiseError) as caught, making._named(opened, "bench"):
+        raise WorldwiseError("--other-ta x and --ta y: what", "--beside a brings it; `make --file-of x --lib`")
+    assert caught.value.message.endswith("worldwise.toml:2: measure.bench: 'other_tas' x and 'ta' y: what")
+    assert caught.value.hint == "'beside' a brings it; `make --file-of x --lib`"
+    assert set(making._KEYS.values()) <= set(Measure.model_fields)
 
 
 def test_the_example_is_a_good_file() -> None:
@@ -154,7 +171,7 @@ def made_of(opened: making.Opened, counts: dict[str, list[int]], stack: int | No
             kind="program", regions=regions, addresses=[one.address for one in regions.values()], number=number
         )
         code = SimpleNamespace(manifest=manifest, folder=Path(), name=name)
-        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=SimpleNamespace(passes=passes)))
+        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=trace_of(passes)))
         found.append(making.Made(name, measure, cast(Any, ready), ""))
     return found
 
@@ -351,7 +368,7 @@ def counted(*names: str, first_only: bool = False) -> SimpleNamespace:
         )
         passes = [SimpleNamespace(id=n, begin=n, instructions=10 * n, call=1, how="returned", stack=0) for n in (1, 2)]
         code = SimpleNamespace(manifest=manifest, folder=Path(), name=case_names([f"sum {name}"])[0])
-        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=SimpleNamespace(passes=passes)))
+        ready = SimpleNamespace(code=code, counted=SimpleNamespace(trace=trace_of(passes)))
         found.append(Benchmark(name, cast(Any, ready)))
     harness = SimpleNamespace(name="criterion", more="the closure", first_only=first_only)
     return SimpleNamespace(harness=harness, found=found, refused={})

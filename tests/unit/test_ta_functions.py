@@ -25,10 +25,25 @@ def made(
     """A trace of one life (pass 1) with calls of the function: their frames and recursions, and the rows of passes."""
 
     def passed(number: int, frame: int, recursions: int, call: int) -> Pass:
-        return Pass.model_validate(
-            {"type": "pass", "id": number, "parent": 0 if number == 1 else 1, "frame": frame, "mark": ENTRY, "begin": 0}
-            | {"end": 0, "at": 0, "instructions": 0, "lost": 0, "depth": 1, "closed": True, "events": 0}
-            | {"events_dropped": 0, "call": call, "how": "returned" if call else "", "recursions": recursions}
+        parent = 0 if number == 1 else 1
+        return Pass(
+            type="pass",
+            id=number,
+            parent=parent,
+            frame=frame,
+            mark=ENTRY,
+            begin=0,
+            end=0,
+            at=0,
+            instructions=0,
+            lost=0,
+            depth=1,
+            closed=True,
+            events=0,
+            events_dropped=0,
+            call=call,
+            how="returned" if call else "",
+            recursions=recursions,
         )
 
     start = {"type": "start", "format": 1, "mode": "stack", "task_switch": 0, "thread_suspend": 0, "thread_resume": 0}

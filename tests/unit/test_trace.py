@@ -12,6 +12,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.trace import _WAYS_OUT, Trace, json_schema, read_trace
 from worldwise.records.trace_records import FORMAT
+from worldwise.run.traces.trace_cache import with_notes
 
 
 def small() -> TraceBuilder:
@@ -55,6 +56,61 @@ def test_an_outer_pass_has_the_rows_of_the_inner_one(tmp_path: Path) -> None:
     assert found == {1: 30, 2: 20}
     assert trace.find(110, 130) is trace.passes[0]
     assert trace.find(110, 131) is None
+
+
+def called_often(trace: TraceBuilder, calls: int) -> TraceBuilder:
+    """A pass with so many equal calls in it, and one other; it has a line of counts between two of them."""
+    client = trace.context(CLIENT)
+    region = trace.region(client)
+    inner = trace.frame(region, "call", client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    for number in range(2, calls + 3):
+        trace.run(1, region, client, MARK + 8, 3)
+        trace.add("taken", **{"pass": 1}, rows=[[1, 1]])
+        trace.run(number, inner, client, place(CLIENT, "invoke"), 4, times=5 if number < calls + 2 else 6)
+        trace.add("taken", **{"pass": number}, rows=[[2, 1], [2, 3]])
+        trace.close(number, inner, 100 * number, parent=1)
+    trace.close(1, region, 100)
+    trace.end()
+    return trace
+
+
+def test_equal_rows_are_kept_once(tmp_path: Path) -> None:
+    """If this fails, own code with 300,000 calls takes minutes and more than a gigabyte, or other calls' counts."""
+    trace = read(called_often(TraceBuilder(), 4), tmp_path)
+    assert [one.instructions for one in trace.passes] == [20, 20, 20, 20, 24, 4 * 20 + 24 + 5 * 3]
+    assert all(trace.own[number] is trace.own[2] for number in (3, 4, 5))
+    assert trace.own[6] == [(2, 2, 6)]
+    assert trace.own[1] == [(1, 1, 5)]
+    assert (trace.taken[1], trace.taken[2], trace.taken[5]) == ({1: 5}, {2: 4}, {2: 4})
+    assert not hasattr(trace.passes[0], "__dict__")
+
+
+def test_rows_in_other_words_are_the_same_rows(tmp_path: Path) -> None:
+    """If this fails, a trace that another program has written over is read with what is missing, or refused."""
+    path = called_often(TraceBuilder(), 3).write(tmp_path / "plain.jsonl")
+    text = path.read_text(encoding="ascii")
+    spaced = tmp_path / "spaced.jsonl"
+    spaced.write_text(text.replace(',"', ', "').replace('{"', '{ "'), encoding="ascii")
+    one, other = read_trace(path), read_trace(spaced)
+    assert (one.own, one.taken, one.passes) == (other.own, other.taken, other.passes)
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(text.replace("[[2,1],[2,3]]", "[[2,1],[2,-3]]"), encoding="ascii")
+    with pytest.raises(WorldwiseError, match=r"wrong\.jsonl:\d+: not a record of a trace: '1': "):
+        read_trace(wrong)
+
+
+def test_reading_many_calls_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, own code with many calls is read for a minute without a line."""
+    monkeypatch.setattr("worldwise.run.traces.trace_cache._SILENT", 0.0)
+    monkeypatch.setattr("worldwise.run.traces.trace_cache._MANY", 5)
+    monkeypatch.setattr("worldwise.records.trace._EACH", 3)
+    said: list[str] = []
+    with_notes("app", said.append)(called_often(TraceBuilder(), 4).write(tmp_path / "trace.jsonl"))
+    assert [line.rsplit(", in ", 1)[0].rsplit(" in ", 1)[0] for line in said] == [
+        "app: read 3 calls so far",
+        "app: read 6 calls so far",
+        "app: read 6 calls",
+    ]
 
 
 def overlapping(of: tuple[int, ...] = (2, 3)) -> TraceBuilder:

@@ -17,7 +17,7 @@ from worldwise.machine.symbols import ranges
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
-from worldwise.plan.case import Case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
 from worldwise.run.traces import trace_cache as kept_traces
@@ -151,21 +151,38 @@ def test_a_trace_that_cannot_be_read_for_its_size_is_not_kept(tmp_path: Path, mo
     monkeypatch.setattr(watch.Watcher, "_run", run)
     monkeypatch.setattr(trace, "MOST_BYTES", 10)
     for _ in range(2):
-        with pytest.raises(WorldwiseError, match=r"empty-invoke: its trace has more than .* not kept") as refused:
-            watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+        with pytest.raises(
+            WorldwiseError,
+            match=r"empty-invoke: its trace is too large .* not kept: it has more than 10 bytes, unpacked",
+        ) as refused:
+            watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
         assert "--samples" in refused.value.hint
         assert not list((tmp_path / "traces").glob("[!.]*"))
     assert len(ran) == 2
     # One that is packed too large.
     monkeypatch.setattr(trace, "MOST_PACKED", 10)
-    with pytest.raises(WorldwiseError, match=r"it is not kept"):
-        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+    with pytest.raises(WorldwiseError, match=r"not kept: it has more than 10 bytes of a file"):
+        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
     # One that is wrong otherwise stays, for whoever looks for the reason.
     monkeypatch.undo()
     monkeypatch.setattr(watch.Watcher, "_run", run)
     with pytest.raises(WorldwiseError, match=r"passes: Field required"):
-        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
     assert (tmp_path / "traces" / ("d" * 16) / "watched.json").exists()
+
+
+def test_the_way_out_of_a_trace_that_is_too_large_is_one_that_there_is() -> None:
+    """If this fails, who explains a case with many calls and a core is told to do what he has done."""
+    large = "optee/mbedtls-ce-O2/storage,size=64KiB,storage=rpmb,action=create"
+    case = parse_case(large, samples=3, warmup=1)
+    assert watch.too_large(case, 2, of_run=False).hint == (
+        "fewer than 5 calls: --samples 1 --warmup 0; one --core at a time; a smaller size"
+    )
+    assert watch.too_large(case, 1, of_run=True).hint.startswith(
+        f"name the case in place of the run, and fewer calls: {case.id} --samples 1 --warmup 0; without --core"
+    )
+    few = parse_case("optee/mbedtls-nist-O2/empty-invoke", samples=1, warmup=0)
+    assert watch.too_large(few, 0, of_run=False).hint == "measure less in a call"
 
 
 def test_records_must_be_the_same(tmp_path: Path) -> None:

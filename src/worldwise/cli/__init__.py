@@ -132,7 +132,18 @@ def main() -> NoReturn:
     # It would look through all installed packages for plugins of its own, of which none has a say here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        status = cli.main(prog_name="worldwise", standalone_mode=False)
+        status = _status()
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        signals.end()
+        _plain("interrupted")
+        status = EXIT_INTERRUPTED
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run the command line, and say what went wrong. An interrupt may come at any time, also while that is said."""
+    try:
+        status: int = cli.main(prog_name="worldwise", standalone_mode=False)
         sys.stdout.flush()
     except WorldwiseError as error:
         status = EXIT_ERROR
@@ -142,10 +153,6 @@ def main() -> NoReturn:
             _print_error(error)
         except WorldwiseError as other:
             _print_error(other)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        signals.end()
-        _plain("interrupted")
-        status = EXIT_INTERRUPTED
     except click.ClickException as error:
         # click's message repeats the arguments, which may come from a stranger's list.
         said = io.StringIO()
@@ -162,7 +169,7 @@ def main() -> NoReturn:
             cache, place = paths.cache_directory(), Path(str(error.filename))
             _print_error(paths.cache_error(cache, place, error.strerror or str(error)))
         status = EXIT_ERROR
-    sys.exit(status)
+    return status
 
 
 def _begin_again(error: VanishedError) -> None:

@@ -233,6 +233,10 @@ class OwnExplainer(Explainer):
         return self._shown[key]
 
     @cached_property
+    def _outsides(self) -> dict[int, Counter[str]]:
+        return {}
+
+    @cached_property
     def _are_told(self) -> bool:
         return self._by_threads or bool(self.trace.shared)
 
@@ -270,11 +274,18 @@ class OwnExplainer(Explainer):
             span += max(one.end for one in some) - min(one.begin for one in some)
         rest: Counter[str] = Counter()
         for start in starts.values():
-            for stack, count in self.stacks(start, own=True).items():
-                rest[f"{stack[-1].function} ({stack[-1].image})"] += count
+            rest.update(self._outside(start))
         whole = sum(start.instructions for start in starts.values())
         together = 1 - rest.total() / whole if whole else 1.0
         return max(inside / span, together) if span else 1.0, rest.most_common(_MOST_NAMED)
+
+    def _outside(self, start: Pass) -> Counter[str]:
+        """What a start executed outside all regions, by function; each region asks for it."""
+        if start.id not in self._outsides:
+            found = self._outsides[start.id] = Counter()
+            for stack, count in self.stacks(start, own=True).items():
+                found[f"{stack[-1].function} ({stack[-1].image})"] += count
+        return self._outsides[start.id]
 
 
 class ThreadExplainer(OwnExplainer):

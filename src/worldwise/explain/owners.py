@@ -285,7 +285,8 @@ class Explainer:
     def _resolve_contexts(self) -> None:
         """Find the symbols of each context of the trace, and locate the images that were placed at run time."""
         executed: defaultdict[int, dict[int, bytes]] = defaultdict(dict)
-        for rows in self.trace.own.values():
+        # Equal rows are one object, and there may be hundreds of thousands.
+        for rows in {id(rows): rows for rows in self.trace.own.values()}.values():
             for row in rows:
                 block = self.trace.blocks[row.block]
                 blocks = executed[self.trace.frames[row.frame].context]

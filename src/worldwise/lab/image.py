@@ -250,7 +250,12 @@ class ImageStore:
             return list(map(self._get, recipes, digests))
         self._fetch_sources(recipes)
         with ThreadPoolExecutor(len(recipes), "image") as pool:
-            return list(pool.map(self._get, recipes, digests))
+            try:
+                return list(pool.map(self._get, recipes, digests))
+            except KeyboardInterrupt:
+                # Who leaves the pool waits for all builds, and they may take minutes.
+                self.lab.stop()
+                raise
 
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"

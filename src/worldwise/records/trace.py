@@ -9,7 +9,7 @@ import io
 import zlib
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,19 +37,23 @@ from worldwise.records.trace_records import (
     Block,
     Context,
     Counts,
+    CountsOf,
     Event,
     Frame,
+    KnownRows,
     Pass,
     Row,
+    RowSums,
     Shared,
     Taken,
+    TakenOf,
     TraceEnd,
     TraceStart,
     Witness,
-    _CountsLine,
 )
 
 _COUNTS = b'{"type":"counts"'
+_TAKEN = b'{"type":"taken"'
 _CYCLES = b'{"type":"cycles"'
 # A trace's limits: bytes packed, unpacked and in a line; lines, and rows of counts. A case's trace has some 16 MB in
 # 80,000 lines of at most 3 MB, with 350,000 rows.
@@ -58,10 +62,16 @@ MOST_BYTES = 2**30
 MOST_LINE = 32 * 2**20
 MOST_RECORDS = 2_000_000
 MOST_ROWS = 8_000_000
+# After so many passes whoever reads a trace is told how many there were.
+_EACH = 10_000
 
 
 class TraceTooLargeError(WorldwiseError):
-    """More than a trace can have: bytes, lines or rows."""
+    """More than a trace can have: `limit` says of what, such as `more than 2,000,000 lines`."""
+
+    def __init__(self, where: Path | str, limit: str) -> None:
+        super().__init__(f"{where}: more than a trace can have, and than fits into memory: {limit}")
+        self.limit = limit
 
 
 Record = (
@@ -120,6 +130,10 @@ class Trace:
         """The pass between two readings of the counter."""
         return self._by_readings.get((begin, end))
 
+    def calls(self, number: int) -> Sequence[Pass]:
+        """The passes that are calls of the function with this number, in the trace's order."""
+        return self._by_call.get(number, ())
+
     def spans(self, begin: int, end: int) -> list[Pass]:
         """The passes between two readings, as deep as the first pass that began at `begin`; none if none did."""
         if begin not in self._begun:
@@ -158,6 +172,13 @@ class Trace:
     @functools.cached_property
     def _by_id(self) -> Mapping[int, Pass]:
         return {one.id: one for one in self.passes}
+
+    @functools.cached_property
+    def _by_call(self) -> Mapping[int, Sequence[Pass]]:
+        found: defaultdict[int, list[Pass]] = defaultdict(list)
+        for one in self.passes:
+            found[one.call].append(one)
+        return found
 
     @functools.cached_property
     def _by_readings(self) -> Mapping[tuple[int, int], Pass]:
@@ -209,14 +230,17 @@ def json_schema() -> dict[str, Any]:
     return _ADAPTER.json_schema()
 
 
-def read_trace(path: Path) -> Trace:
-    """Read a trace (plain or gzip) and check that it adds up. Raises WorldwiseError naming the file and the line."""
+def read_trace(path: Path, tell: Callable[[int], None] = lambda _: None) -> Trace:
+    """Read a trace (plain or gzip) and check that it adds up. Raises WorldwiseError naming the file and the line.
+
+    `tell` is told now and then how many passes were read.
+    """
     try:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(files.open_regular(path, MOST_PACKED, path.parent))
             if path.suffix == ".gz":
-                return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path)
-            return parse_trace(file, path)
+                return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path, tell)
+            return parse_trace(file, path, tell)
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -224,11 +248,12 @@ def read_trace(path: Path) -> Trace:
 def unreadable(where: Path | str, error: Exception) -> WorldwiseError:
     """What is said of a file that the system or gzip does not let be read."""
     reason = error.strerror if isinstance(error, OSError) else None
-    kind = TraceTooLargeError if isinstance(error, OSError) and error.errno == errno.EFBIG else WorldwiseError
-    return kind(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return TraceTooLargeError(where, f"more than {files.size_words(MOST_PACKED)} of a file")
+    return WorldwiseError(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
 
 
-def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
+def parse_trace(file: io.BufferedIOBase, path: Path, tell: Callable[[int], None] = lambda _: None) -> Trace:
     """The trace in an open file, not compressed; `path` is for errors. Raises WorldwiseError as read_trace does."""
     start: TraceStart | None = None
     end: TraceEnd | None = None
@@ -236,11 +261,10 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     frames: dict[int, Frame] = {}
     blocks: dict[int, Block] = {}
     passes: list[Pass] = []
-    own: defaultdict[int, list[Row]] = defaultdict(list)
+    sums = RowSums()
     cycles: defaultdict[str, defaultdict[int, list[CyclesRow]]] = defaultdict(lambda: defaultdict(list))
     skipped: defaultdict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
     units: defaultdict[str, dict[int, UnitSums]] = defaultdict(dict)
-    taken: defaultdict[int, Counter[int]] = defaultdict(Counter)
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     shared: defaultdict[int, list[int]] = defaultdict(list)
@@ -249,6 +273,15 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
         if end or (start is None) != isinstance(record, TraceStart):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
         match record:
+            # The most first.
+            case CountsOf() | Counts():
+                sums.add(record)
+            case TakenOf() | Taken():
+                sums.take(record)
+            case Pass():
+                passes.append(record)
+                if not len(passes) % _EACH:
+                    tell(len(passes))
             case TraceStart():
                 start = record
             case Context():
@@ -257,8 +290,6 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 frames[record.id] = record
             case Block():
                 blocks[record.id] = record
-            case Counts():
-                own[record.pass_] += record.rows
             case Cycles():
                 cycles[record.core][record.pass_] += record.rows
             case Skipped():
@@ -269,15 +300,10 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             case Units():
                 of_core = units[record.core]
                 of_core[record.pass_] = of_core[record.pass_] + record if record.pass_ in of_core else record
-            case Taken():
-                for block, times in record.rows:
-                    taken[record.pass_][block] += times
             case Event():
                 events[record.pass_].append(record)
             case Witness():
                 witnesses.append(record)
-            case Pass():
-                passes.append(record)
             case Shared():
                 for one in record.of:
                     shared[one].append(record.id)
@@ -299,13 +325,13 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
         frames,
         blocks,
         passes,
-        dict(own),
+        sums.counts(),
         dict(events),
         witnesses,
         spent,
         dict(skipped),
         dict(units),
-        dict(taken),
+        sums.taken(),
         dict(shared),
         dict(stretches),
     )
@@ -313,21 +339,24 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     return trace
 
 
-def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
+def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record | CountsOf | TakenOf]:
     number = rows = size = 0
+    known = KnownRows()
     try:
         while line := file.readline(MOST_LINE):
             number += 1
             size += len(line)
             if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
-                raise TraceTooLargeError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+                raise TraceTooLargeError(f"{path}:{number}", _exceeded(size, number, rows))
             if line.startswith(_COUNTS):
                 # By far the longest lines; their sums are checked against the passes.
-                content = _CountsLine.model_validate_json(line)
-                rows += len(content.rows)
-                yield Counts.model_construct(
-                    type="counts", pass_=content.pass_, rows=list(map(Row._make, content.rows))
-                )
+                counts = known.counts(line)
+                rows += len(counts.rows)
+                yield counts
+            elif line.startswith(_TAKEN):
+                taken = known.taken(line)
+                rows += len(taken.rows)
+                yield taken
             elif line.startswith(_CYCLES):
                 took = CyclesLine.model_validate_json(line)
                 rows += len(took.rows)
@@ -336,16 +365,25 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                 )
             else:
                 record = _ADAPTER.validate_json(line)
-                rows += len(record.rows) if isinstance(record, Skipped | Taken | StretchCycles) else 0
+                rows += len(record.rows) if isinstance(record, Skipped | StretchCycles) else 0
                 yield record
     except ValidationError as error:
         # A line that is not JSON has no wrong field to name.
         where, problem = first_problem(error)
         last = where.rpartition(".")[2]
-        where = f"'{last}': " if line.startswith((_COUNTS, _CYCLES)) else f"{last}: " if where else ""
+        where = f"'{last}': " if line.startswith((_COUNTS, _CYCLES, _TAKEN)) else f"{last}: " if where else ""
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{problem}.") from None
     except (EOFError, zlib.error) as error:
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
+
+
+def _exceeded(size: int, lines: int, rows: int) -> str:
+    """Which limit of a trace is exceeded, in words: that of a line, if no other is."""
+    if size > MOST_BYTES:
+        return f"more than {files.size_words(MOST_BYTES)}, unpacked"
+    if lines > MOST_RECORDS:
+        return f"more than {MOST_RECORDS:,} lines"
+    return f"more than {MOST_ROWS:,} rows" if rows > MOST_ROWS else f"a line of {files.size_words(MOST_LINE)} or more"
 
 
 def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
@@ -442,15 +480,21 @@ def _check_counts(trace: Trace, path: Path) -> None:
     shares = {each for ids in trace.shared.values() for each in ids}
     if wrong := sorted(shares & every | trace.shared.keys() - every):
         raise WorldwiseError(f"{path}: {wrong[0]} is shared, but not between passes")
+    # Equal rows are one object: see worldwise.records.trace_records.RowSums.
+    totals: dict[int, int] = {}
     for number in (*every, *shares):
+        rows = trace.own.get(number, ())
+        if id(rows) in totals:
+            counted[number] = totals[id(rows)]
+            continue
         total = 0
-        for row in trace.own.get(number, ()):
+        for row in rows:
             if row.frame not in trace.frames:
                 raise WorldwiseError(f"{path}: pass {number} names frame {row.frame}, and it does not exist")
             if row.block not in trace.blocks:
                 raise WorldwiseError(f"{path}: pass {number} names block {row.block}, and it does not exist")
             total += row.times * trace.blocks[row.block].instructions
-        counted[number] = total
+        counted[number] = totals[id(rows)] = total
     counted = with_inner(trace, counted)
     for one in trace.passes:
         if counted[one.id] != one.instructions:

@@ -149,10 +149,9 @@ def check_cycles(
 
     `own` are the rows of counts by pass: frame, block, times. Raises WorldwiseError.
     """
-    counted = {number: {row[:2] for row in rows} for number, rows in own.items()}
     for core, passes in cycles.items():
         for number, rows in passes.items():
-            known = counted.get(number, set())
+            known = {row[:2] for row in own.get(number, ())}
             for row in rows:
                 if row[:2] not in known:
                     raise WorldwiseError(

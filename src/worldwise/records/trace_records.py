@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The records of a trace: a line each, as the plugin writes them."""
+"""The records of a trace: a line each, as the plugin writes them; and its rows, of which equal ones are kept once.
 
-from collections.abc import Sequence
+Own code may have 400,000 calls, each with a line of counts and one of taken branches: most of the trace.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from worldwise.records.models import Count, RecordModel
 
 FORMAT = 1
 # The high byte of the first halfword of a T32 instruction of four bytes, or more.
 _WIDE = 0xE8
+
+# A line as the plugin writes it. No other JSON has these bytes, so that rows which were right once are right again.
+_LINE = re.compile(rb'\{"type":"(?:counts|taken)","pass":(0|[1-9][0-9]{0,18}),"rows":(\[\[[0-9,\[\]]*\]\])\}\n?')
+# Of longer rows hardly any are equal; more of them than this are not kept, so that a trace without equal ones does not
+# take twice the memory.
+_LONGEST, _MOST = 4096, 50_000
 
 
 def _address(value: Any) -> Any:
@@ -98,7 +111,7 @@ class Row(NamedTuple):
     times: int
 
 
-class _CountsLine(RecordModel):
+class CountsLine(RecordModel):
     """Counts as they are read: pydantic makes the rows' tuples while it checks them, which is many times faster."""
 
     type: Literal["counts"]
@@ -170,7 +183,9 @@ class Stretch(NamedTuple):
     last_pc: Count
 
 
-class Pass(RecordModel):
+# Of a program there may be 400,000: with slots one takes a quarter of the memory that a model takes.
+@dataclass(slots=True, frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True, defer_build=True))
+class Pass:
     """One pass through a region, with the counter as the program read it at both ends.
 
     Attributes:
@@ -221,24 +236,24 @@ class Pass(RecordModel):
     how: Literal["", "returned", "exit", "left", "ended"] = ""
     thread: Annotated[str, Field(max_length=15)] = ""
     recursions: Count = 0
-    given: Annotated[list[Count], Field(default_factory=list, max_length=8)]
+    given: Annotated[list[Count], Field(max_length=8)] = field(default_factory=list)
     result: Count = 0
     stack: Count | None = None
     stack_frame: Count = 0
     stack_pc: Address = 0
-    stack_path: Annotated[list[int], Field(default_factory=list)]
+    stack_path: list[int] = field(default_factory=list)
     stack_written: Count = 0
     ta_stack: Count | None = None
     ta_frame: Count = 0
     ta_pc: Address = 0
-    ta_path: Annotated[list[int], Field(default_factory=list)]
+    ta_path: list[int] = field(default_factory=list)
     ta_heap: Count = 0
     heap: Count | None = None
     heap_frame: Count = 0
     heap_blocks: Count = 0
     heap_left: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
     masked: Count | None = None
-    stretches: Annotated[list[Stretch], Field(default_factory=list, max_length=16)]
+    stretches: Annotated[list[Stretch], Field(max_length=16)] = field(default_factory=list)
 
 
 class Shared(RecordModel):
@@ -262,3 +277,109 @@ class TraceEnd(RecordModel):
     blocks: Count
     problem: str = ""
     problem_at: Address = 0
+
+
+class CountsOf(NamedTuple):
+    """A record of counts, as it is read: rows may be those of other records too."""
+
+    pass_: int
+    rows: list[Row]
+    type: Literal["counts"] = "counts"
+
+
+class TakenOf(NamedTuple):
+    """A record of taken branches, likewise."""
+
+    pass_: int
+    rows: list[tuple[int, int]]
+    type: Literal["taken"] = "taken"
+
+
+class KnownRows:
+    """Reads lines of counts and of taken branches."""
+
+    def __init__(self) -> None:
+        self._counts: dict[bytes, list[Row]] = {}
+        self._taken: dict[bytes, list[tuple[int, int]]] = {}
+
+    def counts(self, line: bytes) -> CountsOf:
+        """The counts in a line. Raises ValidationError."""
+        match = _LINE.fullmatch(line)
+        if match and (known := self._counts.get(match[2])) is not None:
+            return CountsOf(int(match[1]), known)
+        content = CountsLine.model_validate_json(line)
+        rows = list(map(Row._make, content.rows))
+        if match and len(match[2]) <= _LONGEST and len(self._counts) < _MOST:
+            self._counts[match[2]] = rows
+        return CountsOf(content.pass_, rows)
+
+    def taken(self, line: bytes) -> TakenOf:
+        """The same of taken branches."""
+        match = _LINE.fullmatch(line)
+        if match and (known := self._taken.get(match[2])) is not None:
+            return TakenOf(int(match[1]), known)
+        content = Taken.model_validate_json(line)
+        if match and len(match[2]) <= _LONGEST and len(self._taken) < _MOST:
+            self._taken[match[2]] = content.rows
+        return TakenOf(content.pass_, content.rows)
+
+
+class RowSums:
+    """Adds up the rows of each pass. A pass around many calls has a line for what it executed between two of them."""
+
+    def __init__(self) -> None:
+        # Of a pass with one line its rows, of another one their sums.
+        self._counts: dict[int, list[Row] | dict[tuple[int, int], int]] = {}
+        self._taken: dict[int, list[tuple[int, int]] | Counter[int]] = {}
+
+    def add(self, line: CountsOf | Counts) -> None:
+        """Add a line of counts."""
+        found = self._counts.get(line.pass_)
+        if found is None:
+            self._counts[line.pass_] = line.rows
+            return
+        if isinstance(found, list):
+            self._counts[line.pass_] = found = _summed(found, {})
+        _summed(line.rows, found)
+
+    def take(self, line: TakenOf | Taken) -> None:
+        """Add a line of taken branches."""
+        found = self._taken.get(line.pass_)
+        if found is None:
+            self._taken[line.pass_] = line.rows
+            return
+        if isinstance(found, list):
+            self._taken[line.pass_] = found = _counted(found, Counter())
+        _counted(line.rows, found)
+
+    def counts(self) -> dict[int, Sequence[Row]]:
+        """The rows of each pass that has any."""
+        return {
+            number: rows if isinstance(rows, list) else [Row(*key, times) for key, times in rows.items()]
+            for number, rows in self._counts.items()
+        }
+
+    def taken(self) -> dict[int, Mapping[int, int]]:
+        """By pass, how often the branch at a block's end was taken."""
+        equal: dict[int, Counter[int]] = {}
+        found: dict[int, Mapping[int, int]] = {}
+        for number, rows in self._taken.items():
+            if isinstance(rows, Counter):
+                found[number] = rows
+            else:
+                if id(rows) not in equal:
+                    equal[id(rows)] = _counted(rows, Counter())
+                found[number] = equal[id(rows)]
+        return found
+
+
+def _summed(rows: Sequence[Row], into: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    for frame, block, times in rows:
+        into[frame, block] = into.get((frame, block), 0) + times
+    return into
+
+
+def _counted(rows: Sequence[tuple[int, int]], into: Counter[int]) -> Counter[int]:
+    for block, times in rows:
+        into[block] += times
+    return into

@@ -31,6 +31,7 @@ from worldwise.read.compared.comparison import (
     Side,
     Unpaired,
 )
+from worldwise.read.compared.nothing_common import nothing_common
 from worldwise.read.compared.rows import judge_row, match_series, row_of
 from worldwise.read.compared.selection import Parts, Selected, named_list, parse_selection
 from worldwise.read.compared.stacks import changed_settings
@@ -180,6 +181,7 @@ class _Comparing:
     ) -> None:
         self.runs = runs
         self.selections = selections
+        self.sides = tuple(case_id for case_id, _ in a.values()), tuple(case_id for case_id, _ in b.values())
         self.options = options
         self.variants = any(selections)
         self.rows: list[Row] = []
@@ -419,16 +421,12 @@ class _Comparing:
         limit = self.options.limit
         if limit is None:
             if not self.rows and not self.outcomes:
-                raise WorldwiseError(
-                    "there is nothing to compare: no case is complete on both sides.", self._why_unpaired()
-                )
+                raise self._nothing("there is nothing to compare: no case is complete on both sides.")
             return None
         self.rows = [judge_row(row, limit, self.options.judge) for row in self.rows]
         judged = [row for row in self.rows if row.exceeds is not None]
         if not judged:
-            raise WorldwiseError(
-                "the gate has nothing to judge: no case with counts is complete on both sides.", self._why_unpaired()
-            )
+            raise self._nothing("the gate has nothing to judge: no case with counts is complete on both sides.")
         exceeded = sum(row.exceeds is True for row in judged)
         lost = 0 if "cases" in self.options.allow else sum(each.lost for each in self.unpaired)
         return Gate(
@@ -440,8 +438,8 @@ class _Comparing:
             passed=not exceeded and not lost,
         )
 
-    def _why_unpaired(self) -> str:
-        return named_list([f"{each.case} {each.reason}" for each in self.unpaired]) or "neither has a case"
+    def _nothing(self, what: str) -> WorldwiseError:
+        return nothing_common(what, self.runs, self.sides, self.unpaired)
 
 
 def side_of(run: Run, selection: str) -> Side:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Showing where the normal world could not take an interrupt: a line, a section, and JSON."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from worldwise.base.tables import Section, Table
@@ -12,6 +13,8 @@ from worldwise.predict.verdict import time_text
 
 TITLE = "Interrupts masked"
 TIMES_TITLE = "Interrupts masked: predicted times"
+OVERVIEW_TITLE = "Interrupts masked: the longest stretch of each region"
+_HEADERS = ("instructions", "at", "begins in", "ends in", "within")
 _TIMES = (
     "Predicted, not measured: the cycles that the stretch's own instructions took as the model of the core ran through "
     "the whole call. Of the observed worst, never a WCET. from and to: as `predict` bounds them; outside %: the share "
@@ -47,23 +50,52 @@ def section(explanation: Explanation, masked: Masked) -> Section:
     longest = masked.longest
     if not longest:
         return Section(TITLE, None, [f"{total}."])
-    rows = [
-        [
-            f"{one.instructions:,}",
-            f"{one.at:,}",
-            str(one.begin[-1]),
-            str(one.end[-1]),
-            str(one.shared[-1]) if one.shared else "-",
-        ]
-        for one in masked.stretches
-    ]
+    rows = list(map(_row, masked.stretches))
     notes = [
         f"{total}.",
+        *_shown_note(masked),
         f"The longest stretch, {longest.instructions:,} instructions, is the observed worst of this call, no bound.",
         _worst_note(masked.worst),
         *_stack_notes(longest),
     ]
-    return Section(TITLE, Table(["instructions", "at", "begins in", "ends in", "within"], rows, 0, (2, 3, 4)), notes)
+    return Section(TITLE, Table(list(_HEADERS), rows, 0, (2, 3, 4)), notes)
+
+
+def _row(one: Stretch) -> list[str]:
+    within = str(one.shared[-1]) if one.shared else "-"
+    return [f"{one.instructions:,}", f"{one.at:,}", str(one.begin[-1]), str(one.end[-1]), within]
+
+
+def _shown_note(masked: Masked) -> list[str]:
+    """Which stretches there are no rows of, and so no times: the plugin keeps the longest of a pass alone."""
+    shown = sum(one.instructions for one in masked.stretches)
+    if shown == masked.instructions:
+        return []
+    return [
+        f"The {len(masked.stretches)} longest stretches have {shown:,} of these instructions; of shorter ones a trace "
+        "keeps the sum alone, so they have neither a row nor a predicted time."
+    ]
+
+
+def overview(found: Iterable[Explanation]) -> Section | None:
+    """A line for each region whose masks were followed, the longest stretch first; None if of none they were."""
+    having = [(one, one.masked) for one in found if one.masked]
+    having.sort(key=lambda pair: -(pair[1].longest.instructions if pair[1].longest else 0))
+    rows = [
+        [
+            *(one.case.id, one.measure, one.place, _rounded(masked, one)),
+            *(_row(masked.longest) if masked.longest else ["0", *["-"] * 4]),
+        ]
+        for one, masked in having
+    ]
+    if not rows:
+        return None
+    headers = ["case", "measure", "place", "masked\n%", "longest\ninstr", *_HEADERS[1:]]
+    notes = [
+        "masked: of the region's instructions, those that were executed while an interrupt of the normal world would "
+        "have waited; longest: the observed worst in a row, no bound. Each region has its own table below."
+    ]
+    return Section(OVERVIEW_TITLE, Table(headers, rows, 3, (6, 7, 8)), notes)
 
 
 def sections(explanation: Explanation, masked: Masked) -> list[Section]:
@@ -98,9 +130,27 @@ def _times_section(masked: Masked) -> Section:
     other = []
     if most is not masked.longest:
         other = [f"On {core} the longest of them in time is that of {most.instructions:,} instructions."]
-    untimed = sum(not stretch.times for stretch in masked.stretches)
-    left = [f"{untimed} of the stretches have no time: sampling left out a part of them (--whole)."] if untimed else []
-    return Section(TIMES_TITLE, table, [_TIMES, *other, *left, *lines])
+    return Section(TIMES_TITLE, table, [_TIMES, *other, *_untimed_note(masked), *lines])
+
+
+def _untimed_note(masked: Masked) -> list[str]:
+    """Which of the stretches above have no time, and why."""
+    untimed = [one for one in masked.stretches if not one.times]
+    # The plugin has no cycles of what stands before the region's begin.
+    before = [one for one in untimed if not one.origin[1]]
+    sampled = [one for one in untimed if one.origin[1]]
+    return [
+        f"No time for {_named_by_length(some)}: {why}."
+        for some, why in (
+            (sampled, "sampling left out a part (`--whole` has all of it)"),
+            (before, "it began before the region did, and its cycles with it"),
+        )
+        if some
+    ]
+
+
+def _named_by_length(some: Sequence[Stretch]) -> str:
+    return f"the stretch{'es' if len(some) > 1 else ''} of {', '.join(f'{one.instructions:,}' for one in some)}"
 
 
 def _worst_note(worst: Worst) -> str:

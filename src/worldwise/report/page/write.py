@@ -16,6 +16,7 @@ from worldwise.read.models import Reading
 from worldwise.read.samples import Samples
 from worldwise.report.answer import measured_lines
 from worldwise.report.drawing import vega
+from worldwise.report.explaining import masked_interrupts
 from worldwise.report.page import charts, content
 from worldwise.report.page.content import Traced
 from worldwise.report.predictions import budget_of, lines_of, summary
@@ -76,6 +77,7 @@ def to_html(reading: Reading, material: Material) -> str:
             pairs=content.side_by_side(reading),
             sections=sections(reading, full=True),
             traced=material.traced,
+            masked=masked_interrupts.overview(one.explanation for one in material.traced),
             untold=material.untold,
             made=content.made(reading),
             software=content.software(reading),

@@ -5,6 +5,7 @@ The build is a stranger's: it runs in the sandbox of every build, on a copy of t
 """
 
 import itertools
+import os
 import re
 import struct
 from collections.abc import Mapping, Sequence
@@ -145,6 +146,7 @@ def _built(
     ta: Path, client: Path, level: int | None, images: ImageStore, target: str, beside: Sequence[Path]
 ) -> Application:
     build_file = _client_built_by(ta, client)
+    beside = _without(beside, ta, client)
     for path in (ta, client):
         require_confinement(f"the code in {path}")
     _require_own_names({"--ta": (ta,), "--client": (client,), "--beside": beside})
@@ -189,6 +191,12 @@ def _require_own_names(folders: Mapping[str, Sequence[Path]]) -> None:
             if name in seen:
                 raise WorldwiseError(f"{seen[name]} and {option} {path}: both folders are named {name}.", "rename one")
             seen[name] = f"{option} {path}"
+
+
+def _without(beside: Sequence[Path], *built: Path) -> list[Path]:
+    """The folders that lie beside those which are built. Of several TAs one may need the other's folder beside it."""
+    own = {os.path.realpath(path) for path in built}
+    return [path for path in beside if os.path.realpath(path) not in own]
 
 
 def _copies(beside: Sequence[Path], store: Path) -> dict[str, Path]:
@@ -291,6 +299,7 @@ def _built_alone(
     """A further TA, which is built."""
     _require_makefile(ta)
     require_confinement(f"the code in {ta}")
+    beside = _without(beside, ta)
     name = _build_name(ta)
     _require_own_names({"--other-ta": (ta,), "--beside": beside})
     store = images.lab.cache / "own"

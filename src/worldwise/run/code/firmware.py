@@ -27,7 +27,6 @@ from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.machine.symbols.own_program import OWN_PROCESS
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.space import AddressSpace
-from worldwise.records.trace import read_trace
 from worldwise.run.code.faults import fault_of
 from worldwise.run.code.function_names import (
     Function,
@@ -44,7 +43,7 @@ from worldwise.run.code.order import NO_RECORDS, check_glob, check_machine, read
 from worldwise.run.code.prepare import MAIN, Ready, beside_of, case_names
 from worldwise.run.code.process_lives import Life
 from worldwise.run.code.region_counts import Counted, calls_of, printed_end
-from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, with_notes, write_for_plugin
 from worldwise.targets.own_code import firmware_machine
 
 _MOST_OUTPUT = 2**16
@@ -225,10 +224,10 @@ class FirmwareCounter:
             return directory
 
         too_large = WorldwiseError(
-            f"{machine.name}: its regions are called more often than a trace can say; it is not kept",
+            f"{machine.name}: its regions are called more often than a trace can say, and it is not kept",
             "choose functions further out with --region, or end it sooner: --until FUNCTION, --instructions N",
         )
-        final, trace = kept_trace(lab.cache, digest, make, read_trace, too_large, fresh)
+        final, trace = kept_trace(lab.cache, digest, make, with_notes(machine.name, self.notify), too_large, fresh)
         (whole,) = [one for one in trace.passes if not one.parent]
         printed = b"".join(
             files.read_bytes(final / name, 2**24, final)[-_MOST_OUTPUT:] for name in (EMULATOR_LOG, CONSOLE)

@@ -38,13 +38,13 @@ from worldwise.plan.case import Case
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
 from worldwise.records.models import CLOCK, Failure
 from worldwise.records.parse import read_records
-from worldwise.records.trace import Trace, read_trace
+from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import crash_words
 from worldwise.run.code.heap import heap_arguments
 from worldwise.run.code.process_lives import CRASH, LAUNCHED, OUTPUT, STARTED, Life, lives_of
 from worldwise.run.code.ta.calls import ta_targets
-from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.traces.trace_cache import keep_trace, kept_trace, tables_in, with_notes, write_for_plugin
 from worldwise.targets import own_armv7
 from worldwise.targets.own_code import is_armv7, linux_of, tee_base, telling
 
@@ -244,10 +244,10 @@ class Counter:
             return directory
 
         too_large = WorldwiseError(
-            f"{command[0]}: its regions are called more often than a trace can say; it is not kept",
+            f"{command[0]}: its regions are called more often than a trace can say, and it is not kept",
             "choose functions further out with --region, or let it do less: its arguments, --repeat",
         )
-        final, trace = kept_trace(lab.cache, digest, make, read_trace, too_large, fresh)
+        final, trace = kept_trace(lab.cache, digest, make, with_notes(command[0], self.notify), too_large, fresh)
         counted = Counted(final, trace, lives_of(final), files.read_bytes(final / OUTPUT, MOST_OUTPUT, final))
         for life in counted.lives:
             require_good(command[0], life, counted.output)
@@ -384,9 +384,7 @@ def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[li
     """
     number = addresses.index(region.address) + 1
     every = [
-        one
-        for one in trace.passes
-        if one.call == number and (region.command is None or one.given[1] & 0xFFFFFFFF == region.command)
+        one for one in trace.calls(number) if region.command is None or one.given[1] & 0xFFFFFFFF == region.command
     ]
     if region.target:
         targets = ta_targets(trace, addresses)
@@ -418,7 +416,7 @@ def calls_for_records(code: Code, trace: Trace, region: Region) -> list[Pass]:
     (whole,) = [one for one in trace.passes if not one.parent]
     (one,) = calls
     # Every power-on is the same, which was tried.
-    return [one, one.model_copy(update={"begin": one.begin + whole.end, "end": one.end + whole.end})]
+    return [one, replace(one, begin=one.begin + whole.end, end=one.end + whole.end)]
 
 
 def counts_of(code: Code, trace: Trace, region: Region) -> list[int]:
@@ -461,7 +459,9 @@ def write_records(case: Case, code: Code, counted: Counted, path: Path) -> None:
         for index, one in enumerate(calls)
     ]
     lines.append({"type": "end", "status": 0, "idle": sum(life.idle for life in counted.lives)})
-    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines), encoding="ascii")
+    # json.dumps makes an encoder for each line.
+    encode = json.JSONEncoder(separators=(",", ":")).encode
+    path.write_text("".join(encode(line) + "\n" for line in lines), encoding="ascii")
 
 
 def run_case(

@@ -5,6 +5,7 @@ import gzip
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -18,13 +19,35 @@ from worldwise.base.json_model import parse_json
 from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.machine.machine import TRACE
-from worldwise.records.trace import TraceTooLargeError
+from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
 
 TRACE_MANIFEST = "watched.json"
 KEPT_TRACE = f"{TRACE}.gz"
 # Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
+# Seconds without a line, and calls of which the reader is told how many they are.
+_SILENT, _MANY = 10.0, 50_000
 _Read = TypeVar("_Read")
+
+
+def with_notes(what: str, notify: Callable[[str], None]) -> Callable[[Path], Trace]:
+    """How a trace of `what` is read, with a line every ten seconds: own code may have 400,000 calls in it."""
+
+    def read(path: Path) -> Trace:
+        began = said = time.monotonic()
+
+        def tell(passes: int) -> None:
+            nonlocal said
+            if (now := time.monotonic()) - said >= _SILENT:
+                said = now
+                notify(f"{what}: read {passes:,} calls so far, in {now - began:.0f} s")
+
+        trace = read_trace(path, tell)
+        if len(trace.passes) >= _MANY:
+            notify(f"{what}: read {len(trace.passes):,} calls in {time.monotonic() - began:.1f} s")
+        return trace
+
+    return read
 
 
 def kept_trace(
@@ -51,10 +74,10 @@ def kept_trace(
                 directory.rename(final)
         try:
             found = read(final / KEPT_TRACE)
-        except TraceTooLargeError:
+        except TraceTooLargeError as error:
             # Whoever asks again would be refused again, and it is the largest in the cache.
             shutil.rmtree(final, ignore_errors=True)
-            raise too_large from None
+            raise WorldwiseError(f"{too_large.message}: it has {error.limit}", too_large.hint) from None
     mark_used(final)
     return final, found
 

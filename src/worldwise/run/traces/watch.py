@@ -51,6 +51,8 @@ _KERNEL = 0xBF000000
 _READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
+# A first call and a sample.
+_FEWEST_CALLS = 2
 
 _Read = TypeVar("_Read")
 
@@ -136,7 +138,7 @@ class Watcher:
             made = plugin.file("worldwise.so")
             return Plugin(made, arguments, functions if ranges else None, tables_in(tables, work))
 
-        final, trace = self._kept(case, machine, digest, fresh, attached, read_trace)
+        final, trace = self._kept(case, machine, digest, fresh, attached, read_trace, len(tables), bool(expected))
         return Watched(case, process, final, space, _checked(final, case, expected), trace)
 
     def _watch_own(
@@ -179,7 +181,7 @@ class Watcher:
         def attached(work: Path) -> Plugin:
             return CyclesPlugin(plugin.file("cycles.so"), arguments, None, tables_in(tables, work))
 
-        final, regions = self._kept(case, machine, digest, fresh, attached, read_regions)
+        final, regions = self._kept(case, machine, digest, fresh, attached, read_regions, len(tables), bool(expected))
         return _checked(final, case, expected), regions
 
     def _kept(
@@ -190,6 +192,8 @@ class Watcher:
         fresh: bool,
         attached: Callable[[Path], Plugin],
         read: Callable[[Path], _Read],
+        cores: int,
+        of_run: bool,
     ) -> tuple[Path, _Read]:
         """The folder of what an equal run left, or of one that is run now with a plugin, and its trace as `read` reads
         it; `attached` gets a folder. A trace that is too large to be read is not kept.
@@ -200,11 +204,7 @@ class Watcher:
                 raise WorldwiseError(f"{case.id}: no such trace is kept", "worldwise explain RUN makes one")
             return self._run(case, machine, attached(work), work, digest)
 
-        too_large = WorldwiseError(
-            f"{case.id}: its trace has more than a trace can have, and than fits into memory; it is not kept",
-            "fewer --samples, fewer cores or a smaller size make a smaller one",
-        )
-        return kept_trace(self.lab.cache, digest, make, read, too_large, fresh)
+        return kept_trace(self.lab.cache, digest, make, read, too_large(case, cores, of_run), fresh)
 
     def count_plugin(self, case: Case, machine: Machine) -> Plugin:
         """The plugin in mode count."""
@@ -285,6 +285,22 @@ def traced_records(cache: Path) -> frozenset[str]:
             if not manifest.get("models"):
                 found.add(str(manifest["files"][RECORDS]))
     return frozenset(found)
+
+
+def too_large(case: Case, cores: int, of_run: bool) -> WorldwiseError:
+    """What is said of a trace that nobody can read, and the way out: fewer calls of a case, above all."""
+    ways = []
+    if of_run:
+        # A case of a run is followed in as many calls as all others of it.
+        ways.append(f"name the case in place of the run, and fewer calls: {case.id} --samples 1 --warmup 0")
+    elif case.calls > _FEWEST_CALLS:
+        ways.append(f"fewer than {case.calls} calls: --samples 1 --warmup 0")
+    if cores:
+        ways.append("one --core at a time" if cores > 1 else "without --core it is smaller")
+    ways += ["a smaller size"] if "size" in dict(case.parameters) else []
+    return WorldwiseError(
+        f"{case.id}: its trace is too large to be read, and is not kept", "; ".join(ways) or "measure less in a call"
+    )
 
 
 def is_flat(target: str) -> bool:

@@ -92,7 +92,7 @@ def prove(trace: Trace, addresses: Sequence[int], marks: Sequence[Mark]) -> None
     for place, mark in enumerate(marks):
         if mark.function:
             number = addresses.index(MARKED + place) + 1
-            calls = [one for one in trace.passes if one.call == number]
+            calls = trace.calls(number)
             for entry in {one.mark for one in calls}:
                 _prove(trace, [one for one in calls if one.mark == entry], entry, mark.name)
 
