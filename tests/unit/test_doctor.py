@@ -441,7 +441,7 @@ def test_what_cannot_be_looked_at_is_wrong() -> None:
         yield
 
     assert one(look) == Point(
-        "it", "wrong", "cannot be looked at: Permission denied (/somewhere)", "see that it can be read"
+        "it", "wrong", "cannot be checked: Permission denied (/somewhere)", "see that it can be read"
     )
 
 
@@ -462,7 +462,7 @@ def test_the_exit_status_says_whether_something_must_be_done(monkeypatch: pytest
     for point, status, last in (
         (Point("disk", "fine", "found"), 0, "no action needed"),
         (Point("disk", "note", "found"), 0, "no action needed"),
-        (Point("disk", "wrong", "found", "do this"), 1, "1 point asks for something to be done"),
+        (Point("disk", "wrong", "found", "do this"), 1, "1 point needs an action"),
     ):
         monkeypatch.setattr(command, "examine", lambda _, point=point: iter([point]))
         result = CliRunner().invoke(cli.cli, ["doctor"], standalone_mode=False)

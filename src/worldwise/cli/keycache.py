@@ -94,8 +94,8 @@ def demo(
       worldwise keycache demo --mqtt
       worldwise keycache demo --port 0 -- ./my-test
 
-    It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends it.
-    The first time it builds the machine, which takes minutes; it says what it builds, and how long that takes.
+    Clients reach it at 127.0.0.1 over TLS with certificates of a demo authority; it prints what to type. Ctrl-C ends
+    it. The first time it builds the machine, which takes minutes; it says what it builds, and how long that takes.
 
     \f
     It begins anew every time: no keys, other certificates.
@@ -103,7 +103,7 @@ def demo(
     With --mqtt the machine has an MQTT broker, too, which relays what it cannot read: stock clients publish and
     subscribe at 127.0.0.1, and each client has a key in the key cache and in a file.
 
-    With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
+    With COMMAND it runs that command, and ends with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
     KEYCACHE_MQTT_PORT then name the folder with the certificates and the ports.
     """
     if command and shutil.which(command[0]) is None:
@@ -136,7 +136,7 @@ def demo(
 
 @keycache.command()
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the .deb files are put."
+    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder for the .deb files."
 )
 @click.option(
     "--ta",
@@ -201,8 +201,8 @@ def _demo_ta(steps: Steps) -> Path:
 def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> None:
     """Fuzz the server's reader of requests, its commands and the TA with libFuzzer, under ASan and UBSan.
 
-    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
-    cache. Exit status 1 if something was found.
+    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. The cache keeps new inputs. Exit
+    status 1 if a fault was found.
 
     \b
       worldwise keycache fuzz --runs 1000000 --jobs 2

@@ -22,7 +22,7 @@ def site(directory: Path, runs: Path) -> int:
 
     The index has the runs by suite, and each step of a figure from one run to the next: before, after, what changed
     (the lab, worldwise's revision, a library of your own), and, if the cache keeps traces of both, the functions that
-    caused it. What stands in DIRECTORY under the same names is written anew.
+    caused it. Files of the same names in DIRECTORY are overwritten.
 
     \b
       worldwise site public

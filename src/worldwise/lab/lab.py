@@ -279,8 +279,8 @@ class Lab:
                     f"worldwise: {self.title} is damaged; worldwise makes it anew: {problem}", style="yellow"
                 )
                 self.console.print(
-                    f"  what was made with it is used again: to have that made anew too, delete the folders images, "
-                    f"snapshots, results and traces in {self.cache}"
+                    "  images and results made with it are used again; to make them anew too, delete the folders "
+                    f"images, snapshots, results and traces in {self.cache}"
                 )
             self._have_all_that_is_needed()
             self._build()

@@ -317,7 +317,7 @@ class Portable:
             option = self.manifest.options.get(name)
             if option is None or value not in option.values or name in named:
                 has = "; ".join(f"{name}-{'|'.join(each.values)}" for name, each in self.manifest.options.items())
-                twice = " stands there twice" if name in named else " is no build option"
+                twice = " appears twice" if name in named else " is no build option"
                 raise WorldwiseError(f"'{word}'{twice} of {self.name}. It has: {has or 'none'}.")
             chosen[name] = value
             named.add(name)

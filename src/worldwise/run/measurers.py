@@ -104,7 +104,7 @@ def remote_of(
     name, board = targets[0], boards()[targets[0]]
     if board.secure:
         raise WorldwiseError(
-            f"--via {via}: {name} has two programs, and a debugger is given one.",
+            f"--via {via}: {name} has two programs, and a debugger loads one.",
             "leave --via out, or choose a board without [secure]",
         )
     if clock and clock not in board.clocks:

@@ -116,9 +116,9 @@ def run(**typed: Any) -> int:
 
     \f
     A SUITE is a name of `worldwise suites`, or a TOML file. The first time this builds the lab and the images, which
-    takes minutes. What was measured before on the very same machine is taken from the cache, and
-    one such case is measured again as a check. `worldwise report --all` prints
-    all. --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
+    takes minutes. Results of the very same machine come from the cache, and one of these cases is measured again as a
+    check. `worldwise report --all` prints all. --variant, --operation, --target and --curve can be given again; each is
+    a name or a shell pattern.
 
     \b
       worldwise run mcu --target nucleo-f446re --via openocd
@@ -126,7 +126,7 @@ def run(**typed: Any) -> int:
       worldwise run tee --on dask://node1:8786 --key workers.key --cache /shared/worldwise
       worldwise run tee --on slurm:16 --slurm partition=short --cache /shared/worldwise
 
-    Exit status: 0 all is well; 1 a case failed, or it could not be measured; 3 over a budget or baseline.
+    Exit status: 0 all is well; 1 a case failed, or nothing could be measured; 3 over a budget or baseline.
     """
     call = _Call(own=kinds.Typed.taken(typed), **typed)
     kind = kinds.chosen()

@@ -156,7 +156,7 @@ def _memory(kind: str, rows: Sequence[Measured]) -> Section:
         "scheme's own files, without common code."
     ]
     if any("-" in row for row in cells):
-        notes.append("-: the code sets its stack pointer from a register, so nobody can say how deep it is.")
+        notes.append("-: the code sets its stack pointer from a register, so its depth is unknown.")
     return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
 
 

@@ -189,7 +189,7 @@ class Block:
             value = self._value(at, parameter, item)
             if value in found and not parameter.pattern:
                 shown = f"'{item}'" if parameter.is_size else value
-                self._document.refuse(at, f"{shown} stands there twice.")
+                self._document.refuse(at, f"{shown} appears twice.")
             found[value] = None
         if not found:
             self._document.refuse(path, f"must be {words_of(parameter)}, is empty.")

@@ -348,7 +348,7 @@ def elf_of(signed: bytes, ta: Path) -> bytes:
     if magic != _MAGIC or kind not in (_PLAIN, _SIGNED, _ENCRYPTED):
         raise WorldwiseError(f"--ta {ta}: is no TA that OP-TEE loads: it does not begin as a signed one does.")
     if kind == _ENCRYPTED:
-        raise WorldwiseError(f"--ta {ta}: is encrypted, so nobody can name its functions.", "give it signed alone")
+        raise WorldwiseError(f"--ta {ta}: is encrypted, so its functions have no names.", "give it signed alone")
     at = _HEAD.size + digest + signature + (_BOOTSTRAP if kind == _SIGNED else 0)
     found = signed[at : at + size]
     if len(found) != size or not found.startswith(b"\x7fELF"):

@@ -107,7 +107,7 @@ class Jobs:
                 "a job needs on its node: this checkout, and a way to this machine's network (docs/use/machines.md)",
             )
         if not self._wanted:
-            raise HostError(f"--on {self._place}: no job is left; {self._last}", "put that right, and --resume")
+            raise HostError(f"--on {self._place}: no job is left; {self._last}", "correct that, and --resume")
         return self._waiting or "squeue says nothing of its jobs"
 
     def end(self) -> None:
@@ -198,7 +198,7 @@ class Jobs:
         # SLURM's own word is the reason, whatever else stands there.
         lines = [line for line in lines if line.startswith("slurmstepd")] or lines[-_LINES:]
         said = f": {' / '.join(lines)}" if lines else ""
-        return f"job {number} ended{'' if came else ' without a worker'}{said or ', and left no words'}"
+        return f"job {number} ended{'' if came else ' without a worker'}{said or ', and printed nothing'}"
 
 
 def check_asked(option: str) -> None:

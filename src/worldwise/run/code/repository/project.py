@@ -40,7 +40,7 @@ from worldwise.targets.own_code import TA_ELF
 _OURS = ("runs", "baselines")
 _MOST_FILE = 256 * 2**20
 _SAYS = "worldwise: "
-_BUILD_IT = "build it before, and name what that leaves, without `build`"
+_BUILD_IT = "build it beforehand, and name its file, without `build`"
 
 
 @dataclass(frozen=True)
