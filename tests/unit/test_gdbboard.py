@@ -23,6 +23,7 @@ from worldwise.read.compared.gate import compare_runs
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
+from worldwise.run.folder.run_plan import RunPlan
 
 LINES = b"".join(b'{"type":"line","number":%d}\n' % number for number in range(4))
 
@@ -363,7 +364,7 @@ def test_a_run_is_resumed_after_the_board_was_lost(spoilt: dict[str, Any], tool:
     bench = tool.bench(board, 0.3)
     assert bench.unit == "cycles"
     with (
-        bench.new_run(tool.root / "runs", tool.suite, tool.suite.cases, None, None) as writer,
+        bench.new_run(tool.root / "runs", RunPlan(tool.suite, tool.suite.cases)) as writer,
         pytest.raises(HostError),
     ):
         for name, value in spoilt.items():

@@ -34,6 +34,7 @@ from worldwise.run import measure
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.measure import Bench, case_digest
 from worldwise.run.options import Beside, Elsewhere, Options, Progress
@@ -186,7 +187,7 @@ class Tool:
         """A new run of all cases."""
         cases = self.cases if cases is None else cases
         bench = self.bench(emulator, options)
-        with bench.new_run(self.runs, self.suite, cases, None, None) as writer:
+        with bench.new_run(self.runs, RunPlan(self.suite, cases)) as writer:
             return bench.measure(writer, cases)
 
     def resume(self, emulator: FakeEmulator) -> Run:
@@ -566,7 +567,7 @@ def test_a_full_cache_does_not_spoil_the_run(tool: Tool, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "cache/results/.new-x/result/records.jsonl")
 
     monkeypatch.setattr(bench.results, "put", put)
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         run = bench.measure(writer, tool.cases)
     assert run.state == "complete"
     assert any("No space left on device" in note for note in tool.notes.notes)
@@ -684,7 +685,7 @@ def test_what_is_done_is_read_once(tool: Tool, cases: list[Case], monkeypatch: p
         return read(self, case_id)
 
     bench = tool.bench(FakeEmulator())
-    with bench.new_run(tool.runs, tool.suite, cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, cases)) as writer:
         monkeypatch.setattr(Run, "case", counted)
         assert bench.measure(writer, cases).state == "complete"
     assert sorted(reads) == sorted(IDS)

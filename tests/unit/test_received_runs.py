@@ -354,7 +354,7 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         lambda text: text.replace('"processors": 2', '"processors": -Infinity'),
         "Infinity is not a JSON number",
     ),
-    "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' stands"),
+    "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' appears"),
     "no UTF-8": (lambda text: text.encode().replace(b"A synth", b"A \xff\xfe"), "not a JSON object"),
     "half a character": (lambda text: text.replace("A synth", "A \\ud800"), "half a character"),
     "a zero byte": (lambda text: text.replace("A synth", "A \0"), "not a JSON object"),

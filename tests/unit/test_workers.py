@@ -44,6 +44,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import measure
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench, case_digest
 from worldwise.run.options import Options
@@ -150,7 +151,7 @@ def away(
 ) -> Run:
     """A new run of all cases by the workers."""
     bench = by_workers(tool, threads, here, check, options)
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         return bench.measure(writer, tool.cases)
 
 
@@ -217,7 +218,7 @@ def test_two_runs_at_once_measure_once(tool: Tool, threads: Threads) -> None:
 
     bench = by_workers(tool, threads)
     threads.call = call  # type: ignore[method-assign]
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         run = bench.measure(writer, tool.cases)
     assert sorted(threads.ran) == sorted(IDS)
     assert run.state == "complete"

@@ -23,6 +23,7 @@ from worldwise.report.sections.tasks import Times, case_lines, leading
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import ShardEntry
 from worldwise.run.folder.own_entries import entry_of
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measure import Bench
@@ -205,15 +206,10 @@ def _first_figures(run: Run, order: Order, case: Case) -> list[str]:
 def _writer(bench: Bench, order: Order) -> RunWriter:
     if order.old:
         return bench.resume_run(order.old)
+    own = [entry_of(each) for each in order.brought]
     return bench.new_run(
         order.runs,
-        order.suite,
-        order.cases,
-        order.budget,
-        order.samples,
-        order.unavailable,
-        [entry_of(each) for each in order.brought],
-        order.shard,
+        RunPlan(order.suite, order.cases, order.budget, order.samples, order.unavailable, own, order.shard),
     )
 
 
