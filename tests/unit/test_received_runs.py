@@ -19,7 +19,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import run_counts
-from worldwise.read.compared.gate import Options
+from worldwise.read.compared.gate import GateOptions
 from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
 from worldwise.run.folder import rundir
@@ -485,7 +485,7 @@ def lower_all_counts(run: Run) -> None:
 
 READERS: dict[str, Callable[[Run, Run], object]] = {
     "report": lambda run, _: run_counts.read_run(run),
-    "compare": lambda run, other: gate_runs(other, run, Options()),
+    "compare": lambda run, other: gate_runs(other, run, GateOptions()),
     "verify": lambda run, other: compare_runs(other, run),
     "explain": lambda run, _: run.case_file(A.id),
 }

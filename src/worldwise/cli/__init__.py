@@ -80,7 +80,7 @@ _COMMANDS = {
         Listed("cache", "Show what the cache holds, and remove what is unused", "worldwise.cli.cache:cache"),
         Listed(
             "lab",
-            "Make, check and enter the pinned Debian root that everything runs in",
+            "Make, check and enter the lab: the pinned Debian root",
             "worldwise.cli.lab.commands:lab",
             first=True,
         ),

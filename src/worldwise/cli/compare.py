@@ -100,7 +100,7 @@ def compare(
     wanted = [_destination(text) for text in writes]
     for path in (*([output] if output else []), *(path for _, path in wanted)):
         check_output(path)
-    options = gate.Options(
+    options = gate.GateOptions(
         allow=allow,
         pattern=pattern,
         limit=None if limit is None else gate.parse_limit(limit),
@@ -131,7 +131,7 @@ def compare(
     return gated_status(comparison.gate)
 
 
-def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.Options) -> Comparison | None:
+def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.GateOptions) -> Comparison | None:
     """One run beside a baseline, or kept as one; None if there is nothing to compare. Raises WorldwiseError."""
     from worldwise.read.compared.baseline import compare_baseline, load
 

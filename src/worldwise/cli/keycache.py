@@ -18,7 +18,7 @@ from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache import images as keycache_images
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.families.keycache.demo import ADMIN, CLIENTS, HELPER, KILLS, POLICIES, SECRET, STORAGES, Options
+from worldwise.families.keycache.demo import ADMIN, CLIENTS, HELPER, KILLS, POLICIES, SECRET, STORAGES, DemoOptions
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.targets.optee_images import APP_CORE
@@ -108,7 +108,7 @@ def demo(
     """
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]} is not a program on this host.")
-    options = Options(directory, port, storage, policy, allow_get, clients, acl, command, mqtt, mqtt_port)
+    options = DemoOptions(directory, port, storage, policy, allow_get, clients, acl, command, mqtt, mqtt_port)
     started = False
     steps = Steps()
 
@@ -235,7 +235,7 @@ def _note(text: str) -> None:
     safe_text.echo(f"worldwise: {text}", err=True)
 
 
-def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
+def _what_to_type(options: DemoOptions, port: int, mqtt_port: int) -> str:
     """Commands that a person can copy into another terminal, from any directory."""
     folder = options.directory.absolute()
     # The root's own program is shown this folder of the directory that it is started from.
@@ -285,7 +285,7 @@ def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
     return "\n".join(lines)
 
 
-def _redis_lines(options: Options) -> list[str]:
+def _redis_lines(options: DemoOptions) -> list[str]:
     """One client seals and opens a message, and passes it on to the next; each line runs as it is."""
     one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
     lines = [
@@ -309,7 +309,7 @@ def _redis_lines(options: Options) -> list[str]:
     return [*lines, f"  kc {ADMIN} info"]
 
 
-def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:
+def _mqtt_lines(options: DemoOptions, name: str, port: int) -> list[str]:
     """One client publishes, and the last of the others opens its own copy."""
     one, other = (shlex.quote(client) for client in (options.clients[0], options.clients[-1]))
     sub = f"mosquitto_sub $(tls {other}) -t news -C 1"
@@ -324,7 +324,7 @@ def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:
     ]
 
 
-def _revoking_lines(options: Options) -> list[str]:
+def _revoking_lines(options: DemoOptions) -> list[str]:
     """The same client gets nothing once its key is gone."""
     other = shlex.quote(options.clients[-1])
     return [

@@ -25,13 +25,13 @@ from worldwise.base.output import safe_text
 from worldwise.lab import cache_locks, drift, lock_differences
 from worldwise.lab.build_root import MARKER, Making, discard, require_host
 from worldwise.lab.contents import BUDGET, Contents, package_sums
-from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
+from worldwise.lab.debian.lock import Lock, Package, SourcePackage, Wanted, load_lock
 from worldwise.lab.debian.mirrors import mirrors
 from worldwise.lab.debian.store import Store
 from worldwise.lab.recent_hashes import Recent
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox import bubblewrap
-from worldwise.lab.sandbox.bubblewrap import Options, Way
+from worldwise.lab.sandbox.bubblewrap import Way, WayOptions
 from worldwise.lab.sandbox.processes import Job, Runner
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Lab:
         self._have([self.lock.wanted_package(package)], f"{package.name} {package.version}")
         return self.store.path(package)
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> SourcePackage:
         """The locked source package. Raises WorldwiseError if the lock has none of that name."""
         for source in self.lock.sources:
             if source.name == name:
@@ -374,7 +374,7 @@ class Lab:
 
     # --- entering ---
 
-    def command(self, argv: Sequence[str | Path], **options: Unpack[Options]) -> list[str]:
+    def command(self, argv: Sequence[str | Path], **options: Unpack[WayOptions]) -> list[str]:
         """The command line that runs `argv` (the program and its arguments) inside the lab, by bubblewrap.
 
         Inside, the lab is read-only, /tmp is empty and private, and only `binds` of the host are visible:
@@ -397,7 +397,7 @@ class Lab:
         stdin: str | None = None,
         timeout: float | None = None,
         check: bool = True,
-        **options: Unpack[Options],
+        **options: Unpack[WayOptions],
     ) -> subprocess.CompletedProcess[str]:
         """Run `argv` inside the lab (see `command`, also for the options) and wait, at most `timeout` seconds.
 

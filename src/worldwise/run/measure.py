@@ -25,7 +25,7 @@ from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.measurer import Ended, Measurer
+from worldwise.machine.measurer import MachineEnd, Measurer
 from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.inputs import others
@@ -39,7 +39,7 @@ from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
-from worldwise.run.options import Beside, Elsewhere, Options, Progress
+from worldwise.run.options import Elsewhere, MeasureOptions, Progress, WhileLastCases
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.work import Work, by_variant, compile_order
 from worldwise.targets.all_targets import EMULATED, Target
@@ -75,9 +75,9 @@ class Bench:
 
     lab: Lab
     progress: Progress
-    options: Options
+    options: MeasureOptions
     elsewhere: Elsewhere | None = None
-    beside: Beside | None = None
+    beside: WhileLastCases | None = None
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
     board: GdbBoard | SshHost | None = field(init=False)
@@ -223,7 +223,7 @@ class Bench:
         self.progress.case_done(case, CaseEnd(f"{seconds:.1f} s{found_words(case, checked)}"))
         return None
 
-    def run(self, case: Case, machine: Machine, directory: Path) -> tuple[Ended, CheckedRecords]:
+    def run(self, case: Case, machine: Machine, directory: Path) -> tuple[MachineEnd, CheckedRecords]:
         """Run a case here and check its records, which appear in the directory. Raises WorldwiseError."""
         ended = self._run(case, machine, directory)
         # A guest that cannot write its record can only stop; the host finds the reason here.
@@ -237,7 +237,7 @@ class Bench:
             run = functools.partial(self._measured_beside, other, machine)
             draws.bring(self.results, self._digest(machine, other), directory, name, run)
 
-    def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> Ended:
+    def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         return self.run(case, machine, directory)[0]
 
     def _take(
@@ -259,7 +259,7 @@ class Bench:
             wall_seconds=by[1],
         )
 
-    def _run(self, case: Case, machine: Machine, directory: Path) -> Ended:
+    def _run(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         """Run a case; its records appear in the directory."""
         program, start = self.target(case.target).program(case), self.options.start
 

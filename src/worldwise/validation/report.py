@@ -7,7 +7,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.validation.blind_test.report_tables import blind_section, changed_section, numbers
 from worldwise.validation.blind_test.results import kept_blind
 from worldwise.validation.cells import left_out
-from worldwise.validation.record import Row, Run, error_of
+from worldwise.validation.record import FigureRow, Run, error_of
 from worldwise.validation.statistics import (
     FLAT,
     MCA,
@@ -52,7 +52,7 @@ def first_sections(run: Run) -> list[Section]:
     return [Section("Errors of predicted cycles", table, [_HELD_OUT, _P90, _TOOK], "errors"), _calibration(run)]
 
 
-def _cores(rows: Iterable[Row]) -> list[str]:
+def _cores(rows: Iterable[FigureRow]) -> list[str]:
     return sorted({row.core for row in rows})
 
 
@@ -145,7 +145,7 @@ def _page(found: Iterable[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def worst(run: Run, core: str, most: int) -> list[Row]:
+def worst(run: Run, core: str, most: int) -> list[FigureRow]:
     """The held-out figures of a core that are furthest off, the worst first."""
     rows = [row for row in held_out(run.rows) if row.core == core]
     return sorted(rows, key=lambda row: -abs(row.error))[:most]

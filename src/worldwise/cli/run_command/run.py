@@ -22,8 +22,8 @@ from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.run.folder.rundir import Run, open_run
 
 if TYPE_CHECKING:
-    from worldwise.cli.run_command.measurement import Away, Order
-    from worldwise.libraries.own_library.own_libraries import Own
+    from worldwise.cli.run_command.measurement import Away, RunOrder
+    from worldwise.libraries.own_library.own_libraries import OwnLibrary
     from worldwise.libraries.stacks.stack import BroughtStack
     from worldwise.run.measurers import Remote
 
@@ -92,12 +92,12 @@ def run(**typed: Any) -> int:
     # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted, show
     from worldwise.cli.run_command.measurement import measure
-    from worldwise.run.options import Options
+    from worldwise.run.options import MeasureOptions
 
     remote = _remote(call.where.server, order)
     order = replace(order, cases=remote.measured(order.cases)) if remote else order
     here = call.where.here
-    options = Options(
+    options = MeasureOptions(
         reuse=not (here.fresh or here.verify or here.cold or remote),
         start="boot" if here.cold or remote else "snapshot",
         jobs=here.jobs or 0,
@@ -140,7 +140,7 @@ def _own(call: Call) -> int:
     return measure_typed(call.own, words, how, wanted)
 
 
-def _order(call: Call) -> tuple["Order", Budget | None]:
+def _order(call: Call) -> tuple["RunOrder", Budget | None]:
     """What to measure, and the budget that was typed. Raises WorldwiseError."""
     what, where, runs = call.what, call.where, call.shown.runs
     given = wanted_budget(call.shown.budget)
@@ -169,7 +169,7 @@ def _order(call: Call) -> tuple["Order", Budget | None]:
     if limit:
         check_budget(limit, cases)
     unavailable = select_unavailable(suite.unavailable, *filters.values())
-    from worldwise.cli.run_command.measurement import Order
+    from worldwise.cli.run_command.measurement import RunOrder
 
     cores = _cores(call.shown.predict, cases)
     shard = old.manifest.shard if old else None
@@ -178,7 +178,7 @@ def _order(call: Call) -> tuple["Order", Budget | None]:
 
         cases, shard = sharded(where.shard, where.costs, cases, call.shown.predict, runs)
     away = _away(where, cases, runs)
-    order = Order(
+    order = RunOrder(
         suite,
         cases,
         unavailable,
@@ -236,7 +236,7 @@ def _cores(predict: Sequence[str], cases: Sequence[Case]) -> Mapping[str, str]:
     return asked(predict, cases)
 
 
-def _remote(server: ServerOptions, order: "Order") -> "Remote | None":
+def _remote(server: ServerOptions, order: "RunOrder") -> "Remote | None":
     """The board or host of `--via`. Raises WorldwiseError."""
     if server.via is None:
         return None
@@ -247,7 +247,7 @@ def _remote(server: ServerOptions, order: "Order") -> "Remote | None":
     return remote_of(server.via, order.cases, clock, server.serial or "", server.ta_key or "", server.ta_folder or "")
 
 
-def _brought(directories: Iterable[Path]) -> "list[Own]":
+def _brought(directories: Iterable[Path]) -> "list[OwnLibrary]":
     """The user's own libraries, until the command ends. Raises WorldwiseError."""
     directories = list(directories)
     if not directories:
@@ -278,7 +278,7 @@ def _stack(what: What, old: Run | None) -> "list[BroughtStack]":
     return use_kept(entry.digest) if entry else []
 
 
-def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
+def _with_own(suite: Suite, brought: "Sequence[OwnLibrary]") -> Suite:
     if not brought:
         return suite
     from worldwise.plan.user_code.own_library_cases import with_own
@@ -286,7 +286,7 @@ def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
     return with_own(suite, brought)
 
 
-def _resumed(old: Run, brought: "Sequence[Own]") -> tuple[Suite, list[Case]]:
+def _resumed(old: Run, brought: "Sequence[OwnLibrary]") -> tuple[Suite, list[Case]]:
     """The suite and the cases of a resumed run. Raises WorldwiseError."""
     from worldwise.run.folder.own_entries import check_same
 

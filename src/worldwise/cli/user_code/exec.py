@@ -60,8 +60,7 @@ def exec_command(
     """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine; count it, end with its status.
 
     Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware has its first UART
-    and semihosting as standard output, and ends by semihosting. The command adds the count to a file, and prints it in
-    one line.
+    and semihosting as standard output, and ends by semihosting. The count goes to a file, and into one printed line.
 
     \b
       worldwise exec -- ./bench 100 <input.txt

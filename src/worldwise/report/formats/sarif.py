@@ -14,7 +14,7 @@ from worldwise import __version__
 from worldwise.base.output.safe_text import json_text, visible
 from worldwise.base.tables import count, signed
 from worldwise.plan.spec import OWN
-from worldwise.read.compared.comparison import Comparison, Row
+from worldwise.read.compared.comparison import ComparedRow, Comparison
 from worldwise.report.formats.ci_formats import plain
 
 VERSION = "2.1.0"
@@ -66,7 +66,7 @@ def of_comparison(comparison: Comparison, mark: Callable[[str], Mark | None]) ->
     return [_of_row(row, comparison, mark(row.case_b)) for row in comparison.exceeding]
 
 
-def _of_row(row: Row, comparison: Comparison, mark: Mark | None) -> Finding:
+def _of_row(row: ComparedRow, comparison: Comparison, mark: Mark | None) -> Finding:
     name = row.case if row.target == OWN else row.name
     what, before, after = "the median call", row.a.median, row.b.median
     if row.judged == "calls" and row.worst:
