@@ -98,7 +98,8 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
     """A table with the unit in its headers."""
     if table is None or unit == INSTRUCTIONS:
         return table
-    return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
+    instr = re.compile(rf"\b{SHORT[INSTRUCTIONS]}\b")
+    return replace(table, headers=[instr.sub(SHORT[unit], header) for header in table.headers])
 
 
 def _host_legend(unit: Unit, reading: Reading) -> str:

@@ -353,6 +353,7 @@ def _entered(
     if wanted.application:
         notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
+    once = False
     of_name = wanted.thread if thread is None else ""
     for name, region in _by_command(chosen, counted, addresses, thread, of_name):
         calls, others = calls_of(counted.trace, addresses, region)
@@ -382,6 +383,7 @@ def _entered(
                 f"{name} was called once in {len(counted.lives)} starts, so there is no second call to compare"
             )
             unentered.append(name)
+            once = True
             continue
         if len(calls) > MAX_SAMPLES:
             raise WorldwiseError(
@@ -396,7 +398,7 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    raise _NoneEnteredError(unentered, any("was called once" in note for note in notes))
+    raise _NoneEnteredError(unentered, once)
 
 
 def _failed(counted: Counted, wanted: Wanted) -> list[str]:
