@@ -30,10 +30,10 @@ _RECENT = 600
     "kept",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"The file that gets the count, as a line of JSON.  [default: {RUN_VARIABLE}, or {DEFAULT_RUNS / _FILE}]",
+    help=f"The file for the count, a line of JSON.  [default: {RUN_VARIABLE}, or {DEFAULT_RUNS / _FILE}]",
 )
 @click.option("--quiet", is_flag=True, help="Print no line of worldwise's own.")
-@click.option("--no-input", is_flag=True, help="Give it an empty standard input, whatever standard input has.")
+@click.option("--no-input", is_flag=True, help="Give it an empty standard input.")
 @given_to_it
 @click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
 @click.option(
@@ -59,8 +59,8 @@ def exec_command(
 ) -> int:
     """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine; count it, end with its status.
 
-    Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware has its first UART
-    and semihosting as standard output, and ends by semihosting. The count goes to a file, and into one printed line.
+    Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes standard
+    output by its first UART and by semihosting, which ends it too. The count goes to a file and into a printed line.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
