@@ -57,7 +57,7 @@ def exec_command(
     machine: str | None,
     silence: int,
 ) -> int:
-    """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine; count it, end with its status.
+    """Run and count a PROGRAM of Linux for Arm, or firmware of a Cortex-M; end with its status.
 
     Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes standard
     output by its first UART and by semihosting, which ends it too. The count goes to a file and into a printed line.
