@@ -59,8 +59,8 @@ def exec_command(
 ) -> int:
     """Run and count a PROGRAM of Linux for Arm, or firmware of a Cortex-M; end with its status.
 
-    Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes standard
-    output by its first UART and by semihosting, which ends it too. The count goes to a file and into a printed line.
+    Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes by its
+    first UART and by semihosting, which ends it too. The count goes to a file and a printed line.
 
     \b
       worldwise exec -- ./bench 100 <input.txt
