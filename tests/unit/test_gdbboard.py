@@ -346,7 +346,7 @@ def test_one_run_has_one_unit(tool: Tool, make: Make) -> None:
     failed = run.case(run.manifest.cases[0])
     assert failed
     assert "unit is 'instructions', the case has 'cycles'" in failed.error
-    with pytest.raises(WorldwiseError, match="counts cycles, but what is there now counts instructions"):
+    with pytest.raises(WorldwiseError, match="counts cycles, but the board or host counts instructions now"):
         tool.resume(make(emulated=True, records=records()))
     with pytest.raises(WorldwiseError, match="measures a board by its GDB server, and none is named") as caught:
         tool.resume(None)

@@ -470,7 +470,7 @@ def test_nanoseconds_are_in_no_column_of_another_unit(tool: Tool) -> None:
     assert "host-instructions" not in {part.name for part in parts}
     tool.keep()
     (run.path / "finished.json").unlink()
-    with pytest.raises(WorldwiseError, match="counts nanoseconds, but what is there now counts cycles"):
+    with pytest.raises(WorldwiseError, match="counts nanoseconds, but the board or host counts cycles"):
         tool.resume()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise cache`: what is in the cache, and what of it can go."""
+"""`worldwise cache`: what is in the cache, and what can be removed."""
 
 import json
 import re

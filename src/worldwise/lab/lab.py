@@ -303,7 +303,7 @@ class Lab:
             try:
                 self._have(lost, "from elsewhere what the mirrors have dropped")
             except VanishedError as error:
-                # What nothing can replace is told when something needs it.
+                # A file that nothing can replace is reported when something needs it.
                 error.items = tuple(drift.replaceable(self.lock, error.items))
                 if error.items:
                     gone.append(error)

@@ -172,7 +172,7 @@ def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: 
         )
     if manifest.unit != found.unit:
         raise WorldwiseError(
-            f"run {run} counts {manifest.unit}, but what is there now counts {found.unit}: one run has one unit",
+            f"run {run} counts {manifest.unit}, but the board or host counts {found.unit} now: one run has one unit",
             "start a new run",
         )
     before = manifest.measured_on

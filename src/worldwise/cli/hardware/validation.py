@@ -109,7 +109,7 @@ def check() -> None:
     stale = out_of_date(load_run(), cell_tables())
     if stale:
         raise WorldwiseError(
-            f"the validation was not measured with what is there: {', '.join(stale)} changed",
+            f"the validation was measured with other sources: {', '.join(stale)} changed",
             "`worldwise validation measure --keep` measures it anew",
         )
-    safe_text.echo("measured with what is there")
+    safe_text.echo("measured with today's engine, cores and figures")

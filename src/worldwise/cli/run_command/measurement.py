@@ -199,7 +199,7 @@ def _measured(bench: Bench, order: RunOrder, times: int, display: Display) -> li
 
 
 def _first_figures(run: Run, order: RunOrder, case: Case) -> list[str]:
-    """The figures of a case that the suite wants to be told at once; none of another case."""
+    """The figures of a case that the suite wants printed at once; none of another case."""
     if case.id not in order.suite.first:
         return []
     return case_lines(read_run(run, order.budget), case.id)

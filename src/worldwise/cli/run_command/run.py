@@ -198,7 +198,7 @@ def _order(call: Call) -> tuple["RunOrder", Budget | None]:
 def _drawn(what: What, cases: Sequence[Case]) -> list[Case]:
     """The cases with the inputs and the interrupts that were asked for.
 
-    Raises WorldwiseError for a case that has one draw only, and click.UsageError where nobody can choose.
+    Raises WorldwiseError for a case that has one draw only, and click.UsageError for a place that has one draw only.
     """
     asked = [name for name in ("seed", "seeds", "as_shipped") if not is_default(name)]
     if asked:

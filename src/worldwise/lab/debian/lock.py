@@ -275,7 +275,7 @@ def dump_lock(lock: Lock) -> str:
 def differences(old: Lock | None, new: Lock) -> list[tuple[str, str, str]]:
     """(name, old version, new version) of what changed; an empty version where it came or went.
 
-    A file that changed under the same version is told by its digests.
+    The digests show a file that changed under the same version.
     """
     before = old.versions() if old else {}
     after = new.versions()

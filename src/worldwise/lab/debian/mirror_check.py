@@ -24,7 +24,7 @@ from worldwise.lab.host.network import without_password
 
 # Requests at a time: a mirror serves many others.
 _AT_A_TIME = 6
-# Files of which progress is told at once.
+# Files after which progress is reported.
 _TOLD = 60
 # Seconds for one whole answer, and before a request that got none is made again.
 _PATIENCE, _PAUSE = 20, 2.0

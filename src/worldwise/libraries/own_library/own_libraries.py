@@ -124,7 +124,7 @@ def forget() -> None:
 def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[list[OwnLibrary]]:
     """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts; use its stack.
 
-    Returns the libraries that there are.
+    Returns all of the user's libraries.
 
     Args:
         recorded: the digest of each, by name, as a run keeps them; what it says is not trusted.

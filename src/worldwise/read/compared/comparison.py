@@ -130,7 +130,7 @@ class Disagreement(Result):
 class Moved(Result):
     """A function whose own instructions in the median call changed, as `function (file)`.
 
-    `line` is the line of the repository that takes most of them in B, as `path:number`; empty where nobody knows one.
+    `line` is the line of the repository that takes most of them in B, as `path:number`; empty where none is known.
     """
 
     case: str

@@ -46,9 +46,9 @@ class Finding:
 
     Attributes:
         rule: LIMIT or BASELINE.
-        name: what it is of, the same in every run: the case, and what of it.
+        name: its subject, the same in every run: the case, and its measure or limit.
         text: a sentence with the figures and their unit.
-        mark: the line that is to be marked; None if nobody knows one.
+        mark: the line that is to be marked; None if none is known.
         said: the line that says the limit, if there is one.
         facts: the figures for programs.
     """

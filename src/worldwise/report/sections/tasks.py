@@ -205,7 +205,7 @@ def _verdict(found: Sequence[Way], times: Times, budget: BudgetResult | None) ->
 
 
 def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult) -> str:
-    """What fits by prediction: with its whole interval, with none of it, or nobody can tell."""
+    """What fits by prediction: with its whole interval, with none of it, or undecided."""
     verdicts: dict[str, list[str]] = {}
     for way in found:
         if time := times.get((way.row.case, way.row.measure)):

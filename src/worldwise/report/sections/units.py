@@ -37,7 +37,7 @@ class Words:
 
     Attributes:
         unit: its name, such as `cycles`.
-        legend: what is counted, and what of it is subtracted.
+        legend: what is counted, and what is subtracted from it.
         divided: by what a count is divided where it is shown as time.
         hosted: whether a Linux host was measured, and not the chip of a board.
     """

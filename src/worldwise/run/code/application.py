@@ -39,7 +39,7 @@ _BITS = {TA_ARM64: "", TA_ARM32: " for 32 bits (ta_arm32)"}
 _MOST_TA = 64 * 2**20
 _BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
 _STRICTER = r"error: .*\[-W(incompatible-pointer-types|implicit-function-declaration|int-conversion|implicit-int)\]"
-# What a build of somebody's older code says, and the way out; the first that is said is told.
+# Messages of a build of older code, and the way out; the first that comes is reported.
 # A folder beside the one that is built, as its makefiles and files name it.
 _BESIDE = r"(?<![\w.])(?:\./)?\.\./([A-Za-z0-9][A-Za-z0-9._-]*)"
 _OLDER_API = (

@@ -65,7 +65,7 @@ class MeasuredScheme:
         return [one.instructions for one in self.calls(function)]
 
     def stack(self, function: str) -> int | None:
-        """The bytes of stack of the deepest call of a function; None if nobody can say: the code moves its stack."""
+        """The bytes of stack of the deepest call of a function; None if it is unknown: the code moves its stack."""
         known = [one.stack for one in self.calls(function)]
         return None if None in known else max(one for one in known if one is not None)
 

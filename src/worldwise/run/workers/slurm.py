@@ -242,7 +242,7 @@ def started(place: Place, notify: Callable[[str], None]) -> Iterator[Jobs]:
                 f"--on {place}: {within} cannot be written: {error.strerror or error}.",
                 "start it in a folder that you may write, and that the nodes have under the same name",
             ) from error
-        # A worker's end is told by the queue, not by a pause of the network.
+        # The queue reports a worker's end, not a pause of the network.
         stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         jobs = Jobs(place, notify, f"worldwise-{secrets.token_hex(4)}", folder)
         stack.callback(jobs.end)

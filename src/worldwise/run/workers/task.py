@@ -115,7 +115,7 @@ class _Said:
         """The asker knows."""
 
     def case_progress(self, case: Case, records_bytes: int) -> None:
-        """The asker is told at the end."""
+        """The run gets the answer at the end."""
 
     def case_done(self, case: Case, how: CaseEnd) -> None:
         """The answer says it."""

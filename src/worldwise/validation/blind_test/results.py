@@ -2,7 +2,7 @@
 """The blind test: published figures that nobody had compared with a prediction, and what one commit predicted of them.
 
 They are facts of published/hardware/blind.toml. Their sources are in no registry, so no run makes these predictions
-again; what has changed in the engine and the cores since is told by the digests of both.
+again; the digests of engine and cores show what has changed since.
 """
 
 from collections.abc import Iterable

@@ -41,7 +41,7 @@ def verdicts(opened: Opened, made: Sequence[Made]) -> list[Verdict]:
 
 
 def _no_heap_of_ta(elf: Path) -> str:
-    """Why nobody can say where the heap of a TA is."""
+    """Why it is unknown where the heap of a TA is."""
     if is_of_32_bits(elf):
         return "the heap of this TA is: it is of 32 bits, and QEMU shows no register of such code"
     return "the heap of this TA is: its symbols were stripped"
