@@ -27,6 +27,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.records.model_predictions import PredictedSample
 from worldwise.run.folder.manifests import RECORDS_FILE
+from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.targets.all_targets import EMULATED
@@ -98,19 +99,8 @@ def make(runs: Path, source: Source) -> Run:
     host = {"synthetic": "made by tests/board_run.py; no chip was measured"}
     now = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     packages = {"gcc-arm-none-eabi": "15:14.2.rel1-1"}
-    with RunWriter.create(
-        runs,
-        suite,
-        cases=suite.cases,
-        host=host,
-        git="",
-        lab="",
-        packages=packages,
-        budget=None,
-        unit=CYCLES,
-        via="gdb",
-        now=now,
-    ) as writer:
+    made = RunProvenance(host, git="", lab="", packages=packages)
+    with RunWriter.create(runs, RunPlan(suite, suite.cases), made, Counting(unit=CYCLES, via="gdb"), now) as writer:
         for case in suite.cases:
             records, predicted = source(case, {CORE: planted_table()})
             lines = (json.dumps(one, separators=(",", ":")) for one in of_chip(case, records, predicted))

@@ -18,7 +18,7 @@ from worldwise.plan.suite import parse_suite
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 
 NAME = "nucleo-f446re"
 WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")
@@ -60,7 +60,7 @@ class Tool:
 
     def bench(self, board: FakeBoard | None, silence: float = 5) -> Bench:
         remote = Remote(NAME, board.address, self.clock, self.serial) if board else None
-        options = Options(reuse=False, start="boot", silence_limit=silence, remote=remote)
+        options = MeasureOptions(reuse=False, start="boot", silence_limit=silence, remote=remote)
         return Bench(Lab(load_lock(), self.root / "cache"), Notes(), options)
 
     def measure(self, board: FakeBoard, silence: float = 5) -> Run:

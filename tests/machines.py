@@ -18,7 +18,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.measurer import Ended, StartFrom
+from worldwise.machine.measurer import MachineEnd, StartFrom
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
@@ -168,7 +168,7 @@ def records_of(emulator: Emulator, images: ImageStore, tmp_path: Path) -> RunCas
         on = on or EMULATED[wanted.target].machine(wanted, images)
         directory = tmp_path / f"run-{count}"
         directory.mkdir()
-        outcome: Ended = emulator.run(on, EMULATED[wanted.target].program(wanted), directory, start)
+        outcome: MachineEnd = emulator.run(on, EMULATED[wanted.target].program(wanted), directory, start)
         assert outcome.status == 0, emulator.diagnosis(directory, on)
         return (directory / "records.jsonl").read_bytes()
 

@@ -9,6 +9,7 @@ from worldwise.base.progress_notes import CaseEnd
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 
@@ -43,7 +44,7 @@ def machine_with(files: Mapping[str, Path]) -> Machine:
 
 def measured(bench: Bench, suite: Suite, runs: Path) -> Run:
     """A new run of a suite."""
-    made = bench.new_run(runs, suite, suite.cases, None, None)
+    made = bench.new_run(runs, RunPlan(suite, suite.cases))
     with contextlib.closing(bench), made as writer:
         return bench.measure(writer, suite.cases)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs as the measured machine would have made them, with real P-256 keys and signatures."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.evidence import owed_by, required_checks
 from worldwise.records.messages import message_digest
 from worldwise.run.folder.manifests import RECORDS_FILE
+from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 
@@ -178,21 +180,23 @@ def new_writer(
     runs_dir: Path, cases: Sequence[Case], budget: Budget | None = None, second: int = 0, **fields: Any
 ) -> RunWriter:
     """A writer on a new run of these cases, started on 2026-01-02 at 03:04 and `second` seconds."""
-    values: dict[str, Any] = {
-        "suite": make_suite(),
-        "host": {"machine": "x86_64", "processors": 2},
-        "git": "0123456789abcdef",
-        "lab": "a" * 64,
-        "packages": {"qemu-system-arm": "1:10.0"},
-        **fields,
-    }
-    return RunWriter.create(
-        runs_dir,
-        cases=cases,
-        budget=budget,
-        now=datetime(2026, 1, 2, 3, 4, second, tzinfo=UTC),
-        **values,
+
+    def own(kind: type, **usual: Any) -> Any:
+        """A record of the fields that are its own; `fields` replace the usual ones."""
+        chosen = {one.name: fields.pop(one.name) for one in dataclasses.fields(kind) if one.name in fields}
+        return kind(**usual | chosen)
+
+    plan = own(RunPlan, suite=make_suite(), cases=cases, budget=budget)
+    made = own(
+        RunProvenance,
+        host={"machine": "x86_64", "processors": 2},
+        git="0123456789abcdef",
+        lab="a" * 64,
+        packages={"qemu-system-arm": "1:10.0"},
     )
+    counting = own(Counting)
+    assert not fields, fields
+    return RunWriter.create(runs_dir, plan, made, counting, datetime(2026, 1, 2, 3, 4, second, tzinfo=UTC))
 
 
 def write_case(

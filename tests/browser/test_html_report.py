@@ -24,7 +24,7 @@ from synthetic import write_run
 from worldwise.plan.case import Case
 from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.flame_graph import Renderer, flame_graph
-from worldwise.report.page.history import Measured, figures, sections
+from worldwise.report.page.history import HistoryRun, figures, sections
 from worldwise.report.page.write import Listed, to_index
 from worldwise.run.folder.rundir import Run
 
@@ -293,12 +293,12 @@ def test_the_index_of_a_site(browser: Browser, tmp_path: Path) -> None:
     case = Case("optee", "mbedtls-nist", "O2", "attestdiv", 3, 1)
     other = replace(case, operation="keygen")
     runs = [write_run(tmp_path, [case, other][: 1 + second], second=second) for second in (0, 1)]
-    measured = [Measured(read_run(run)) for run in runs]
+    measured = [HistoryRun(read_run(run)) for run in runs]
     # As if the second revision took longer.
     reading = measured[1].reading
     rows = tuple(row.model_copy(update={"median": row.median + 700, "max": row.max + 700}) for row in reading.rows)
     run = reading.run.model_copy(update={"git": "fedcba9876543210"})
-    measured[1] = Measured(reading.model_copy(update={"rows": rows, "run": run}))
+    measured[1] = HistoryRun(reading.model_copy(update={"rows": rows, "run": run}))
     listed = [Listed.of(one.reading) for one in measured]
     browser.open("index.html", to_index(listed, ["a-run: cannot be read"], sections(measured), figures(measured)))
     picture(browser, tmp_path)

@@ -16,7 +16,7 @@ from worldwise.plan.suite import load_suite
 from worldwise.read.models import Row
 from worldwise.read.run_counts import read_run
 from worldwise.run.measure import Bench
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.targets.all_targets import EMULATED
 
 
@@ -99,7 +99,7 @@ def test_a_case_of_a_kept_run_is_measured_the_same(suite: str, lab: Lab, images:
     assert least in chosen
     if suite in _ALSO:
         chosen.append(cheapest((case for case in there if case.operation == _ALSO[suite]), known))
-    run = measured(Bench(lab, Notes(), Options()), replace(whole, cases=tuple(chosen)), tmp_path)
+    run = measured(Bench(lab, Notes(), MeasureOptions()), replace(whole, cases=tuple(chosen)), tmp_path)
     rows = read_run(run).rows
     assert {row.case for row in rows} == {case.id for case in chosen}
     moved = {counts(row) for row in rows} - {counts(row) for row in doc_records.rows(suite)}

@@ -15,7 +15,7 @@ from machines import LOOPBACK, Measured, RunCase, listening
 from worldwise.families.echo.host_times import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.machine import Beside
+from worldwise.machine.machine import HostProgram
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
@@ -63,7 +63,7 @@ def test_echo_is_the_same_twice(records_of: RunCase, images: ImageStore) -> None
 class _Watched:
     """A client on the host, and on which addresses of the host its port is listened on meanwhile."""
 
-    def __init__(self, client: Beside) -> None:
+    def __init__(self, client: HostProgram) -> None:
         self.client = client
         self.addresses: set[str] = set()
         self._over = threading.Event()

@@ -7,7 +7,7 @@ from worldwise.libraries.boards import table_of
 from worldwise.predict.cores import tables
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import CORES, cell_tables, cells
-from worldwise.validation.record import Row, load_run
+from worldwise.validation.record import FigureRow, load_run
 
 pytestmark = pytest.mark.machine
 
@@ -20,8 +20,8 @@ def bench() -> Bench:
     return Bench()
 
 
-def sample() -> dict[str, list[Row]]:
-    rows: dict[str, list[Row]] = {}
+def sample() -> dict[str, list[FigureRow]]:
+    rows: dict[str, list[FigureRow]] = {}
     for row in load_run().rows:
         if row.program == SAMPLE:
             rows.setdefault(f"{row.operation}-{row.implementation}", []).append(row)

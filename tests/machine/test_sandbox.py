@@ -160,7 +160,7 @@ _LEFT = {
         "'file', which is a socket",
     ),
     "a file of two names": ("echo x >/out/file; ln /out/file /out/other", "which is a file with several names"),
-    "a large file": (f"truncate -s {3 * MIB} /out/file", "'file' of 3 MiB; 2 MiB is the most that is taken"),
+    "a large file": (f"truncate -s {3 * MIB} /out/file", "'file' of 3 MiB; the limit is 2 MiB"),
     "large files": ("for n in 1 2 3; do truncate -s 1M /out/$n; done", "'3' of 1 MiB; 0 bytes is the most"),
     "a long path": (
         "cd /out; for n in {1..9}; do d=$(printf '%0150d' $n); mkdir $d; cd $d; done; echo >x",
@@ -453,7 +453,7 @@ _ESCAPED = {
     "records that are a pipe": ("mkfifo /run/records.jsonl", "'records.jsonl', which is a FIFO"),
     "a console that is a link": ("ln -s /etc/shadow /run/console.log", "'console.log', which is a link"),
     "records of two names": ("echo >/run/a; ln /run/a /run/records.jsonl", "which is a file with several names"),
-    "large records": ("truncate -s 1G /run/records.jsonl", "of 1 GiB; 20 MiB is the most that is taken"),
+    "large records": ("truncate -s 1G /run/records.jsonl", "of 1 GiB; the limit is 20 MiB"),
 }
 
 

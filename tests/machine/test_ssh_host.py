@@ -28,7 +28,7 @@ from worldwise.run.folder.manifests import EMULATED_FILE
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.run.results import ResultStore
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.silicon import silicon
@@ -75,7 +75,7 @@ class Tool:
         self.suite = parse_suite(SUITE.replace(TARGET, target), "host.toml")
 
     def bench(self) -> Bench:
-        options = Options(reuse=False, start="boot", remote=Remote(self.target, self.sshd.address))
+        options = MeasureOptions(reuse=False, start="boot", remote=Remote(self.target, self.sshd.address))
         return Bench(self.lab, self.notes, options)
 
     def measure(self) -> Run:
@@ -228,7 +228,7 @@ def test_a_hosts_instructions_stand_beside_qemus(
     (host.path / "env").write_text(ENV.format(root=tmp_path, env=shutil.which("env")))
     (host.path / "env").chmod(0o755)
     monkeypatch.setenv("PATH", first_on_the_path(host.path))
-    bench = Bench(own_lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
+    bench = Bench(own_lab, Notes(), MeasureOptions(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
     keygen, sign = read_run(measured(bench, suite, tmp_path / "runs")).hosted
     assert keygen.differing == 0
     assert keygen.instructions == keygen.emulated

@@ -12,7 +12,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report import answer as screens
 from worldwise.report.first_screen import SCREEN_LINES
 from worldwise.report.report import answers
-from worldwise.report.tables import SCREEN_COLUMNS, Answer
+from worldwise.report.tables import SCREEN_COLUMNS, ScreenAnswer
 from worldwise.run.folder.rundir import Run
 
 COMMAND = "worldwise report latest"
@@ -30,10 +30,10 @@ def screen(reading: Reading, width: int = SCREEN_COLUMNS) -> list[str]:
     return file.getvalue().splitlines()
 
 
-def answer(name: str, rows: int, surprises: int = 1) -> Answer:
+def answer(name: str, rows: int, surprises: int = 1) -> ScreenAnswer:
     """An answer with a table of so many lines."""
     table = Table(["case", "median\ninstr"], [[f"{name} row {number}", "1,000"] for number in range(rows)], 1)
-    return Answer(
+    return ScreenAnswer(
         f"What {name} costs",
         table,
         f"{name} fits.",
@@ -42,7 +42,7 @@ def answer(name: str, rows: int, surprises: int = 1) -> Answer:
     )
 
 
-def answered(monkeypatch: pytest.MonkeyPatch, *given: Answer) -> None:
+def answered(monkeypatch: pytest.MonkeyPatch, *given: ScreenAnswer) -> None:
     """Let the families answer this."""
     monkeypatch.setattr(screens, "answers", lambda _reading, _times=None: list(given))
 

@@ -28,7 +28,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report.formats.terminal import print_section
 from worldwise.report.report import answers, sections
 from worldwise.report.sections import tasks
-from worldwise.report.tables import Answer, declared_tables, named_sections
+from worldwise.report.tables import ScreenAnswer, declared_tables, named_sections
 from worldwise.run.folder.rundir import Run
 
 # What a screen has room for.
@@ -42,9 +42,9 @@ def of_rows(*rows: Row, attempts: tuple[Attempt, ...] = (), budget: BudgetResult
     return reading
 
 
-def of(family: str, *rows: Row, budget: BudgetResult | None = None) -> Answer:
+def of(family: str, *rows: Row, budget: BudgetResult | None = None) -> ScreenAnswer:
     """What one family says; of rows that have no more than its tables need."""
-    answer: Answer = declared_tables()[family].answers(of_rows(*map(whole, rows), budget=budget))[0]
+    answer: ScreenAnswer = declared_tables()[family].answers(of_rows(*map(whole, rows), budget=budget))[0]
     return answer
 
 
@@ -66,12 +66,12 @@ def whole(row: Row) -> Row:
     return Row.model_construct(**some | row.__dict__)
 
 
-def only(reading: Reading) -> Answer:
+def only(reading: Reading) -> ScreenAnswer:
     (answer,) = answers(reading)
     return answer
 
 
-def cells(answer: Answer) -> list[list[str]]:
+def cells(answer: ScreenAnswer) -> list[list[str]]:
     assert answer.table
     assert {len(row) for row in answer.table.rows} == {len(answer.table.headers)}
     return answer.table.rows
@@ -237,7 +237,7 @@ def test_an_answer_has_room_on_a_screen(name: str, whole_run: Run) -> None:
 
 def test_the_least_important_lines_are_left_out() -> None:
     """If this fails, a screen loses the line that answers, and keeps the first of the alphabet."""
-    answer = Answer("everything", Table(["a"], [["1"], ["2"], ["3"]], 1), importance=(2, 0, 1))
+    answer = ScreenAnswer("everything", Table(["a"], [["1"], ["2"], ["3"]], 1), importance=(2, 0, 1))
     shown = answer.shown(2)
     assert shown and shown.rows == [["2"], ["3"]]
     assert answer.left(2) == 1

@@ -19,7 +19,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache as cache_module
 from worldwise.lab import cache_locks
 from worldwise.lab.cache import Item, Wish, clean, survey
-from worldwise.lab.debian.lock import File, Lock, Package, Source
+from worldwise.lab.debian.lock import File, Lock, Package, SourcePackage
 from worldwise.lab.roots import RECIPE
 
 NOW = 2_000_000_000.0
@@ -32,7 +32,7 @@ def make_lock() -> Lock:
     package = Package(
         name="p", version="1", architecture="amd64", source="p", file="p_1_amd64.deb", size=1, sha256=NEEDED
     )
-    source = Source(name="s", version="1", files=[File(file="s_1.dsc", size=1, sha256="c" * 64)])
+    source = SourcePackage(name="s", version="1", files=[File(file="s_1.dsc", size=1, sha256="c" * 64)])
     return Lock(format=1, suite="trixie", lab=[package], target=[], sources=[source])
 
 

@@ -20,7 +20,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.measurer import Ended
+from worldwise.machine.measurer import MachineEnd
 from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS
@@ -85,7 +85,7 @@ class Machines:
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ended:
+    ) -> MachineEnd:
         assert set(left) == {"journal", "length", "sizes", "before.state", "after.state"}
         assert program[0] == "/bin/linux-bench"
         assert prepared is None
@@ -111,7 +111,7 @@ class Machines:
         elif not at:
             lines.append({"type": "end", "status": 0, "idle": self.idle})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ended(0, ("qemu",), 0.5)
+        return MachineEnd(0, ("qemu",), 0.5)
 
     def end(self, at: int, plugin: Plugin | None, directory: Path) -> None:
         """Leave what a machine leaves that ends at an instruction; 0 for the end of its step."""
@@ -340,7 +340,7 @@ class KeyCaches(Machines):
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ended:
+    ) -> MachineEnd:
         assert set(left) == {"journal", "length", "sizes", "shadow", "asked"}
         step, *arguments = program[1:]
         self.steps.append(" ".join(program[1:]))
@@ -365,7 +365,7 @@ class KeyCaches(Machines):
         if not at:
             lines.append({"type": "end", "status": 0, "idle": 0})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ended(0, ("qemu",), 0.5)
+        return MachineEnd(0, ("qemu",), 0.5)
 
     def left_at(self, at: int) -> dict[str, bytes]:
         notes = NOTES if not at or at > self.confirmed else NOTES[:24]

@@ -111,7 +111,7 @@ def test_the_first_screen_says_where_to_go_on(call: Call, runs_dir: Path, ids: l
 
 def test_a_comparison_of_many_cases_is_one_screen(runs_dir: Path, ids: list[str]) -> None:
     """If this fails, the rows that changed most are lost among all others."""
-    wanted = gate.Options(limit=gate.parse_limit("0%"), limit_text="0%")
+    wanted = gate.GateOptions(limit=gate.parse_limit("0%"), limit_text="0%")
     found = gate.compare_runs(open_run(ids[0], runs_dir), open_run(ids[2], runs_dir), wanted)
     (row, _) = found.rows
     rows = [

@@ -22,7 +22,7 @@ from worldwise.read import run_counts
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import Allowance, Comparison, Gate, Unpaired
 from worldwise.read.compared.nothing_common import nothing_common
-from worldwise.read.compared.selection import Parts, parse_selection
+from worldwise.read.compared.selection import CaseParts, parse_selection
 from worldwise.read.models import Reading
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
@@ -81,8 +81,8 @@ def grown(records: RecordList, by: Mapping[int, int], measure: str = "sign", pla
     return changed
 
 
-def limit(text: str, **more: Any) -> gate.Options:
-    return gate.Options(limit=gate.parse_limit(text), limit_text=text, **more)
+def limit(text: str, **more: Any) -> gate.GateOptions:
+    return gate.GateOptions(limit=gate.parse_limit(text), limit_text=text, **more)
 
 
 def table(comparison: Comparison, full: bool = False) -> str:
@@ -229,7 +229,7 @@ def test_what_must_agree(
         gate.compare_runs(a, b)
     assert caught.value.message.startswith(f"runs {a.id} and {b.id} differ in what must agree: ")
     assert caught.value.hint.endswith(f"--allow {what}")
-    comparison = gate.compare_runs(a, b, gate.Options(allow=(what,)))
+    comparison = gate.compare_runs(a, b, gate.GateOptions(allow=(what,)))
     assert [each.what for each in comparison.disagreements] == [what]
     assert f"They differ, as you allowed, in {what}: " in table(comparison)
 
@@ -275,7 +275,7 @@ def test_other_numbers_of_samples(runs_dir: Path, records: dict[Case, RecordList
     with pytest.raises(WorldwiseError, match=r"samples after warm-up calls of .* \(3 after 1 / 4 after 1\)"):
         gate.compare_runs(a, b)
     allow: tuple[Allowance, ...] = ("samples",)
-    comparison = gate.compare_runs(a, b, gate.Options(allow=allow))
+    comparison = gate.compare_runs(a, b, gate.GateOptions(allow=allow))
     assert not comparison.rows[0].same_inputs
     assert "3 / 4" in table(comparison)
 
@@ -312,7 +312,7 @@ def test_a_gate_that_judges_nothing_is_none(runs_dir: Path, records: dict[Case, 
     with pytest.raises(WorldwiseError, match="is compared with itself"):
         gate.compare_runs(a, a, limit("0%"))
     with pytest.raises(WorldwiseError, match="has no case that is 'optee/\\*'"):
-        gate.compare_runs(a, b, gate.Options(pattern="optee/*"))
+        gate.compare_runs(a, b, gate.GateOptions(pattern="optee/*"))
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_selections_that_are_none(runs_dir: Path, records: dict[Case, RecordList
 def test_parameters_can_be_compared() -> None:
     """A parameter that only one side names has its default on the other."""
     ids = ["linux-armv8/m-O2/sign,curve=secp256r1", "linux-armv8/m-O2/sign,curve=secp256r1,options=window-2"]
-    parts = [Parts.of(each) for each in ids]
+    parts = [CaseParts.of(each) for each in ids]
     assert parse_selection("m-O2,options=window-2", parts) == {
         "implementation": "m",
         "optimisation": "O2",

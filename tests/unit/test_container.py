@@ -189,7 +189,7 @@ def test_another_wheel_is_refused(
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 1
     assert "is no wheel of worldwise" in capsys.readouterr().err
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other.rename(tmp_path / "renamed.whl")) == 1
-    assert "has not the name of a wheel" in capsys.readouterr().err
+    assert "its name is not that of a wheel" in capsys.readouterr().err
     assert not (tmp_path / "x.tar").exists()
 
 

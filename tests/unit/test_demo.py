@@ -17,13 +17,13 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache import demo as keycache_demo
-from worldwise.families.keycache.demo import Options, serve
+from worldwise.families.keycache.demo import DemoOptions, serve
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.network import Bind
-from worldwise.machine.machine import Beside
+from worldwise.machine.machine import HostProgram
 from worldwise.targets.optee import OpteeMachineTarget
 
-ANSWERS = keycache_demo._Beside._answers
+ANSWERS = keycache_demo._HostEnd._answers
 
 
 class FakeEmulator:
@@ -45,7 +45,7 @@ class FakeEmulator:
     def diagnosis(self, *_: object) -> str:
         return "the consoles"
 
-    def run(self, machine: Beside, program: Sequence[str], directory: Path) -> None:
+    def run(self, machine: HostProgram, program: Sequence[str], directory: Path) -> None:
         FakeEmulator.seen |= {
             "program": program,
             "files": {path.name: path.read_bytes() for path in directory.iterdir()},
@@ -77,10 +77,10 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keycache, "root", lambda: SimpleNamespace(run=demo_ca))
     monkeypatch.setattr(OpteeMachineTarget, "machine", lambda target, *_: target.beside)
     monkeypatch.setattr("worldwise.lab.lab.Lab.ensure", lambda _: False)
-    monkeypatch.setattr(keycache_demo._Beside, "_answers", lambda *_: True)
+    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", lambda *_: True)
 
 
-def run(options: Options, ready: Callable[[int, int], None] = lambda *_: None) -> int:
+def run(options: DemoOptions, ready: Callable[[int, int], None] = lambda *_: None) -> int:
     return serve(options, open_lab(), lambda _: None, ready)
 
 
@@ -92,7 +92,7 @@ def test_a_command_sees_the_demo(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     script = f'test -e "$KEYCACHE_DEMO/alice.crt" && echo "$KEYCACHE_PORT" >{tmp_path}/port; exit 7'
     ports: list[int] = []
-    assert run(Options(folder, port=0, command=("sh", "-c", script)), lambda *both: ports.extend(both)) == 7
+    assert run(DemoOptions(folder, port=0, command=("sh", "-c", script)), lambda *both: ports.extend(both)) == 7
     assert (tmp_path / "port").read_text().split() == [str(ports[0])]
     assert FakeEmulator.seen["forward"] == f"hostfwd=tcp:127.0.0.1:{ports[0]}-10.0.2.15:6380"
     assert not folder.exists()
@@ -101,7 +101,7 @@ def test_a_command_sees_the_demo(tmp_path: Path) -> None:
 def test_what_the_machine_gets(tmp_path: Path) -> None:
     """The keys of the authority and of clients stay on the host."""
     (tmp_path / "list").write_text("admin root\n")
-    run(Options(tmp_path / "demo", 0, "rpmb", "lru", True, ("carol",), tmp_path / "list", ("true",)))
+    run(DemoOptions(tmp_path / "demo", 0, "rpmb", "lru", True, ("carol",), tmp_path / "list", ("true",)))
     program, files = FakeEmulator.seen["program"], FakeEmulator.seen["files"]
     assert isinstance(program, list) and isinstance(files, dict)
     assert program[0] == "/bin/keycache-demo" and int(program[1]) > 1_700_000_000
@@ -129,13 +129,13 @@ def test_what_the_machine_gets_with_a_broker(tmp_path: Path, monkeypatch: pytest
         asked.append((who, request))
         return True
 
-    monkeypatch.setattr(keycache_demo._Beside, "_answers", answers)
+    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", answers)
     folder, kept = tmp_path / "demo", tmp_path / "kept"
     script = (
         f'cp -r "$KEYCACHE_DEMO" {kept}; echo "$KEYCACHE_MQTT_PORT" >{tmp_path}/port; '
         'cd "$KEYCACHE_DEMO"; touch kill-broker; while test -e kill-broker; do sleep 0.05; done'
     )
-    options = Options(folder, 0, clients=("carol",), command=("sh", "-c", script), mqtt=True, mqtt_port=0)
+    options = DemoOptions(folder, 0, clients=("carol",), command=("sh", "-c", script), mqtt=True, mqtt_port=0)
     ports: list[int] = []
     given: list[tuple[str, str]] = []
 
@@ -222,7 +222,7 @@ def test_what_is_printed_seals_opens_and_reencrypts(tmp_path: Path, monkeypatch:
     assert "if the access list lets alice" in invoke("--acl", "list").output
 
 
-def fails(options: Options, text: str) -> None:
+def fails(options: DemoOptions, text: str) -> None:
     with pytest.raises(WorldwiseError, match=text) as caught:
         run(options)
     assert caught.value.details == "the consoles"
@@ -231,19 +231,21 @@ def fails(options: Options, text: str) -> None:
 
 def test_a_machine_that_ends_by_itself(tmp_path: Path) -> None:
     FakeEmulator.machine = lambda _: None
-    fails(Options(tmp_path / "demo", port=0), "has ended by itself")
+    fails(DemoOptions(tmp_path / "demo", port=0), "has ended by itself")
 
 
 def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
-    fails(Options(tmp_path / "demo", port=0, command=(str(tmp_path),)), f"{tmp_path} cannot be run: Permission denied")
+    fails(
+        DemoOptions(tmp_path / "demo", port=0, command=(str(tmp_path),)), f"{tmp_path} cannot be run: Permission denied"
+    )
 
 
 def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keycache_demo._Beside, "_answers", ANSWERS)
+    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", ANSWERS)
     monkeypatch.setattr(keycache_demo, "_START_LIMIT", 0.5)
     context = SimpleNamespace(load_cert_chain=lambda *_: None)
     monkeypatch.setattr(ssl, "create_default_context", lambda **_: context)
-    fails(Options(tmp_path / "demo", port=0), "did not answer within 0 s")
+    fails(DemoOptions(tmp_path / "demo", port=0), "did not answer within 0 s")
 
 
 def test_a_command_does_not_outlive_the_machine(tmp_path: Path) -> None:
@@ -255,19 +257,19 @@ def test_a_command_does_not_outlive_the_machine(tmp_path: Path) -> None:
 
     FakeEmulator.machine = machine
     with pytest.raises(WorldwiseError, match="has ended by itself"):
-        run(Options(tmp_path / "demo", port=0, command=("sh", "-c", f"touch {begun}; sleep 100; rm {begun}")))
+        run(DemoOptions(tmp_path / "demo", port=0, command=("sh", "-c", f"touch {begun}; sleep 100; rm {begun}")))
     assert begun.exists()
 
 
 def test_a_folder_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(WorldwiseError, match="already exists") as caught:
-        run(Options(tmp_path, port=0))
+        run(DemoOptions(tmp_path, port=0))
     assert caught.value.hint and "--directory" in caught.value.hint
     with pytest.raises(WorldwiseError, match="cannot be made: Not a directory"):
-        run(Options(tmp_path / "file" / "demo", port=0))
+        run(DemoOptions(tmp_path / "file" / "demo", port=0))
     with pytest.raises(WorldwiseError, match="no-list cannot be read: No such file"):
-        run(Options(tmp_path / "demo", port=0, acl=tmp_path / "no-list"))
+        run(DemoOptions(tmp_path / "demo", port=0, acl=tmp_path / "no-list"))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -277,7 +279,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         listener.listen()
         port = listener.getsockname()[1]
         with pytest.raises(WorldwiseError, match=f"port {port} of 127.0.0.1 cannot be used: Address already"):
-            run(Options(tmp_path / "demo", port=port))
+            run(DemoOptions(tmp_path / "demo", port=port))
     assert not (tmp_path / "demo").exists()
 
 

@@ -52,23 +52,27 @@ def small_lock() -> Lock:
     return lock(package("a", b"x" * 1_000_000))
 
 
-def points(look: Callable[[], Iterator[Point]], name: str = "it") -> list[Point]:
-    return list(guarded(name, look))
+def points(name: str) -> list[Point]:
+    return list(doctor.check(name))
 
 
-def one(look: Callable[[], Iterator[Point]]) -> Point:
-    found = points(look)
-    assert len(found) == 1, found
-    return found[0]
+def one(name: str) -> Point:
+    (found,) = points(name)
+    return found
+
+
+def of_network(name: str) -> Point:
+    (found,) = (point for point in network.network_points(name == "mirrors") if point.name == name)
+    return found
 
 
 # --- programs ---
 
 
 def test_an_old_python_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(doctor._python).state == "fine"
+    assert one("Python").state == "fine"
     monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
-    found = one(doctor._python)
+    found = one("Python")
     assert (found.state, "needs 99.0" in found.found) == ("wrong", True)
     assert "WORLDWISE_PYTHON" in found.todo
 
@@ -87,19 +91,19 @@ def test_absent_packages_are_named_with_the_command_that_installs_them(
         (tmp_path / program).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(doctor, "KEYRING", tmp_path / "keyring.gpg")
-    found = one(doctor._packages)
+    found = one("host packages")
     assert found.state == "wrong"
     assert found.found == f"absent: bwrap, unshare, flock, {tmp_path}/keyring.gpg"
     assert found.todo == "install: sudo apt-get install bubblewrap util-linux debian-archive-keyring"
     (tmp_path / "keyring.gpg").touch()
     for program in ("bwrap", "unshare", "flock"):
         (tmp_path / program).symlink_to("tar")
-    assert one(doctor._packages).state == "fine"
+    assert one("host packages").state == "fine"
 
 
 def test_another_processor_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    assert points(doctor._packages)[0] == Point(
+    assert points("host packages")[0] == Point(
         "machine", "wrong", "riscv64: the lab's packages are for amd64", "use an amd64 machine"
     )
 
@@ -128,7 +132,7 @@ def test_a_refused_sandbox_is_told_with_the_setting_that_forbids_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(tmp_path / "bin", "bwrap", "echo 'bwrap: No permissions to create a new namespace' >&2; exit 1", monkeypatch)
-    found = one(doctor._sandbox)
+    found = one("sandbox")
     assert found.state == "wrong"
     assert "bubblewrap may not enter the lab on this system: bwrap: No permissions" in found.found
     assert found.todo
@@ -143,53 +147,51 @@ def test_a_refused_sandbox_is_told_with_the_setting_that_forbids_it(
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{value}\n")
-        assert one(doctor._sandbox).found.endswith(text)
+        assert one("sandbox").found.endswith(text)
         path.write_text("1\n" if value == "0" else "0\n")
-    assert "No permissions" in one(doctor._sandbox).found
+    assert "No permissions" in one("sandbox").found
 
 
 def test_a_missing_bubblewrap_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert one(doctor._sandbox).todo == "install: bubblewrap"
+    assert one("sandbox").todo == "install: bubblewrap"
 
 
 def test_an_ordinary_user_needs_more_ids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "subuid").write_text("other:100000:65536\nme:165536:65536\n")
-    assert doctor._has_ids(tmp_path / "subuid", "me")
-    assert not doctor._has_ids(tmp_path / "subuid", "you")
-    assert not doctor._has_ids(tmp_path / "none", "me")
-    monkeypatch.setattr(doctor, "_has_ids", lambda file, _: file.name == "subuid")
+    monkeypatch.setattr(doctor, "ID_FILES", (tmp_path / "subuid", tmp_path / "subgid"))
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
-    found = one(doctor._user_ids)
-    assert found.found == "/etc/subgid give 54321 no ids, and the lab needs some"
+    found = one("user ids")
+    assert found.found == f"{tmp_path}/subuid and {tmp_path}/subgid give 54321 no ids, and the lab needs some"
+    (tmp_path / "subuid").write_text("other:100000:65536\n54321:165536:65536\n")
+    found = one("user ids")
+    assert found.found == f"{tmp_path}/subgid give 54321 no ids, and the lab needs some"
     assert (found.state, "--add-subgids" in found.todo) == ("wrong", True)
     digest = small_lock().digest(RECIPE)
     directory = paths.cache_directory() / "labs" / digest[:12]
     directory.mkdir(parents=True)
     (directory / MARKER).write_text(json.dumps({"digest": digest, "witness": {}}))
-    assert one(doctor._user_ids).state == "note"
+    assert one("user ids").state == "note"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert points(doctor._user_ids) == []
+    assert points("user ids") == []
 
 
 # --- the cache and the machine ---
 
 
 def test_a_cache_that_cannot_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(doctor._cache).state == "fine"
+    assert one("cache").state == "fine"
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "not" / "yet"))
-    found = one(doctor._cache)
+    found = one("cache")
     assert (found.state, "made when it is first used" in found.found) == ("fine", True)
     assert not (tmp_path / "not").exists()
     (tmp_path / "file").touch()
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "file" / "cache"))
-    found = one(doctor._cache)
+    found = one("cache")
     assert (found.state, found.found) == ("wrong", f"{tmp_path}/file is no folder")
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "not" / "yet"))
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert one(doctor._cache).found == (
-        f"the cache {tmp_path}/not/yet cannot be written ({tmp_path} cannot be written)"
-    )
+    assert one("cache").found == (f"the cache {tmp_path}/not/yet cannot be written ({tmp_path} cannot be written)")
 
 
 def test_a_cache_where_no_program_may_run_is_told(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +202,7 @@ def test_a_cache_where_no_program_may_run_is_told(host: Path, monkeypatch: pytes
             self.f_flag = original(path).f_flag | os.ST_NOEXEC
 
     monkeypatch.setattr(os, "statvfs", NoExec)
-    found = one(doctor._cache)
+    found = one("cache")
     assert found.found == f"{host} is on a file system that lets no program run (noexec)"
     assert "WORLDWISE_CACHE" in found.todo
 
@@ -208,17 +210,17 @@ def test_a_cache_where_no_program_may_run_is_told(host: Path, monkeypatch: pytes
 def test_a_full_disk_is_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = 1_000_000 + 10 * 1_000_000 + doctor.IMAGES_SIZE
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**12, 0, needed))
-    found = one(doctor._disk)
+    found = one("disk")
     assert found.state == "fine"
     assert found.found.endswith(
         "still to come: 1.0 MB for packages, 10.0 MB for the lab, 4.00 GB for images and saved machines"
     )
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**12, 0, needed - 1))
-    found = one(doctor._disk)
+    found = one("disk")
     assert (found.state, "worldwise cache clean" in found.todo) == ("wrong", True)
     # A lab that is made, or came in an image, needs its packages no more.
     monkeypatch.setattr(Lab, "outline_problem", lambda _: "")
-    assert one(doctor._disk).found.endswith("still to come: 4.00 GB for images and saved machines")
+    assert one("disk").found.endswith("still to come: 4.00 GB for images and saved machines")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_a_full_disk_is_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatc
 def test_memory_is_told_in_machines(machines: int, state: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "available_memory", lambda: machines * doctor.MACHINE_MEMORY + 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    found = one(doctor._memory)
+    found = one("memory")
     assert (found.state, words in found.found) == (state, True)
 
 
@@ -246,9 +248,9 @@ def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_processors_that_this_process_may_not_use_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    assert one(doctor._processors) == Point("processors", "fine", "8, a machine on each")
+    assert one("processors") == Point("processors", "fine", "8, a machine on each")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3})
-    found = one(doctor._processors)
+    found = one("processors")
     assert (found.state, "run with --jobs 2" in found.found) == ("note", True)
 
 
@@ -278,19 +280,19 @@ def test_no_password_is_shown(address: str, shown: str) -> None:
 
 
 def test_proxies_are_shown_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(network._proxies).found == "none"
+    assert of_network("proxies").found == "none"
     monkeypatch.setenv("http_proxy", "http://me:secret@one.example:3128")
     monkeypatch.setenv("no_proxy", "localhost,.example")
-    found = one(network._proxies)
+    found = of_network("proxies")
     assert (found.state, found.found) == (
         "fine",
         "http_proxy=http://***@one.example:3128, no_proxy=localhost,.example",
     )
     monkeypatch.setenv("HTTP_PROXY", "http://two.example:3128")
-    found = one(network._proxies)
+    found = of_network("proxies")
     assert (found.state, "http_proxy and HTTP_PROXY, which differ" in found.todo) == ("wrong", True)
     monkeypatch.setenv("HTTP_PROXY", "http://me:secret")
-    found = one(network._proxies)
+    found = of_network("proxies")
     assert found.state == "wrong"
     assert "secret" not in found.found + found.todo
 
@@ -311,7 +313,7 @@ def test_a_bundle_that_is_none_is_told(
     path = tmp_path / "bundle"
     make(path)
     monkeypatch.setenv(variable, str(path))
-    found = one(network._certificates)
+    found = of_network("certificates")
     assert (found.state, found.found.startswith(f"{variable}, {path}: ")) == ("wrong", True)
     assert words in found.found
     assert "PEM" in found.todo
@@ -346,7 +348,7 @@ def test_the_authorities_of_a_bundle_are_counted(
     path = tmp_path / "bundle"
     path.write_bytes(b"".join([certificate("server", False), *(certificate(name, True) for name in authorities)]))
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    found = one(network._certificates)
+    found = of_network("certificates")
     assert (found.state, found.found) == (state, f"SSL_CERT_FILE, {path}: {words}")
 
 
@@ -355,13 +357,13 @@ def test_variables_that_name_one_bundle_are_one_line(tmp_path: Path, monkeypatch
     path.write_bytes(certificate("one", True))
     for name in BUNDLES:
         monkeypatch.setenv(name, str(path))
-    found = one(network._certificates)
+    found = of_network("certificates")
     assert found.found == f"{', '.join(BUNDLES)}, {path}: 1 authority"
 
 
 def test_no_bundle_at_all_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "_DEFAULT_BUNDLE", tmp_path / "none")
-    found = one(network._certificates)
+    found = of_network("certificates")
     assert (found.state, "ca-certificates" in found.todo) == ("note", True)
 
 
@@ -398,18 +400,18 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(mirrors_module, "APT_HELPER", helper)
     monkeypatch.setattr(network, "_PATIENCE", 0.2)
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", "http://mirror.example")
-    assert one(network._mirrors).found == "http://mirror.example: no answer within 0.2 s"
+    assert of_network("mirrors").found == "http://mirror.example: no answer within 0.2 s"
 
 
 # --- the lab ---
 
 
 def test_a_lab_that_is_not_there_is_no_fault() -> None:
-    assert "not built: the first run makes it, 1.0 MB download" in one(doctor._lab).found
-    roots = one(doctor._roots)
-    assert (one(doctor._lab).state, roots.state) == ("note", "note")
+    assert "not built: the first run makes it, 1.0 MB download" in one("lab").found
+    roots = one("roots")
+    assert (one("lab").state, roots.state) == ("note", "note")
     assert all(f"{name} (1.0 MB)" in roots.found for name in ROOTS if name != MAIN)
-    assert one(doctor._tools).state == "note"
+    assert one("tools").state == "note"
 
 
 def test_a_damaged_lab_is_told(host: Path) -> None:
@@ -418,9 +420,9 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
     (directory / "root" / "usr").mkdir(parents=True)
     (directory / "root" / "usr" / "cc").write_text("abc")
     (directory / MARKER).write_text(json.dumps({"digest": digest, "witness": {"usr/cc": 3}}))
-    assert points(doctor._lab)[0].state == "fine"
+    assert points("lab")[0].state == "fine"
     (directory / "root" / "usr" / "cc").write_text("ab")
-    found = points(doctor._lab)[0]
+    found = points("lab")[0]
     assert (found.state, "has another size than when the lab was made" in found.found) == ("wrong", True)
     assert found.todo == "`worldwise lab build` makes it anew"
 
@@ -428,7 +430,7 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
 def test_a_root_that_is_there_and_one_that_is_damaged_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = dict.fromkeys(ROOTS, "not built") | {"render": "", "tex": "usr/cc has another size"}
     monkeypatch.setattr(Lab, "outline_problem", lambda self: problems[self.name])
-    wrong, there, later = points(doctor._roots)
+    wrong, there, later = points("roots")
     assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it anew")
     assert wrong.found.endswith("is damaged: usr/cc has another size")
     assert (there.state, there.found) == ("fine", "render: there")
@@ -440,9 +442,9 @@ def test_what_cannot_be_looked_at_is_wrong() -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
         yield
 
-    assert one(look) == Point(
-        "it", "wrong", "cannot be looked at: Permission denied (/somewhere)", "see that it can be read"
-    )
+    assert list(guarded("it", look)) == [
+        Point("it", "wrong", "cannot be checked: Permission denied (/somewhere)", "see that it can be read")
+    ]
 
 
 # --- the command ---
@@ -462,7 +464,7 @@ def test_the_exit_status_says_whether_something_must_be_done(monkeypatch: pytest
     for point, status, last in (
         (Point("disk", "fine", "found"), 0, "no action needed"),
         (Point("disk", "note", "found"), 0, "no action needed"),
-        (Point("disk", "wrong", "found", "do this"), 1, "1 point asks for something to be done"),
+        (Point("disk", "wrong", "found", "do this"), 1, "1 point needs an action"),
     ):
         monkeypatch.setattr(command, "examine", lambda _, point=point: iter([point]))
         result = CliRunner().invoke(cli.cli, ["doctor"], standalone_mode=False)

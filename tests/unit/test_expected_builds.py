@@ -50,7 +50,7 @@ def test_the_first_demo_says_what_it_takes_and_builds_nothing(
 ) -> None:
     """If this fails, the key cache's first demo is silent for its nine minutes."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
-    said = demo.expected_builds(demo.Options(tmp_path, mqtt=mqtt), open_lab())
+    said = demo.expected_builds(demo.DemoOptions(tmp_path, mqtt=mqtt), open_lab())
     assert said.startswith("first it builds root keycache, optee-objects-mbedtls-nist-O2, ")
     assert " min on two idle processors" in said
     assert mqtt == (int(said.split("about ")[1].split()[0]) > 5)

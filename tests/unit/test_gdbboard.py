@@ -23,6 +23,7 @@ from worldwise.read.compared.gate import compare_runs
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
+from worldwise.run.folder.run_plan import RunPlan
 
 LINES = b"".join(b'{"type":"line","number":%d}\n' % number for number in range(4))
 
@@ -345,7 +346,7 @@ def test_one_run_has_one_unit(tool: Tool, make: Make) -> None:
     failed = run.case(run.manifest.cases[0])
     assert failed
     assert "unit is 'instructions', the case has 'cycles'" in failed.error
-    with pytest.raises(WorldwiseError, match="counts cycles, but what is there now counts instructions"):
+    with pytest.raises(WorldwiseError, match="counts cycles, but the board or host counts instructions now"):
         tool.resume(make(emulated=True, records=records()))
     with pytest.raises(WorldwiseError, match="measures a board by its GDB server, and none is named") as caught:
         tool.resume(None)
@@ -363,7 +364,7 @@ def test_a_run_is_resumed_after_the_board_was_lost(spoilt: dict[str, Any], tool:
     bench = tool.bench(board, 0.3)
     assert bench.unit == "cycles"
     with (
-        bench.new_run(tool.root / "runs", tool.suite, tool.suite.cases, None, None) as writer,
+        bench.new_run(tool.root / "runs", RunPlan(tool.suite, tool.suite.cases)) as writer,
         pytest.raises(HostError),
     ):
         for name, value in spoilt.items():

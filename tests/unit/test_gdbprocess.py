@@ -29,7 +29,7 @@ from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.suite import parse_suite
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 
 NAME = "nucleo-f446re"
 LINE = b'{"type":"line"}\n'
@@ -270,10 +270,12 @@ def test_the_server_ends_with_the_command(
     monkeypatch.setattr(Lab, "require_entry", lambda _: None)
     monkeypatch.setattr(Bench, "build", interrupted)
     suite = parse_suite(SUITE, "two.toml")
-    order = measurement.Order(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
+    order = measurement.RunOrder(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
     remote = Remote(NAME, start_of("openocd", NAME, boards()[NAME]))
     with pytest.raises(type(error)):
-        measurement.measure(order, Options(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False))
+        measurement.measure(
+            order, MeasureOptions(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False)
+        )
     assert gone(tmp_path)
 
 

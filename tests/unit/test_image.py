@@ -21,7 +21,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.attestation.images import programs
 from worldwise.families.attestation.spec import ATTESTATION
 from worldwise.lab import image
-from worldwise.lab.debian.lock import File, Lock, Package, Source, load_lock
+from worldwise.lab.debian.lock import File, Lock, Package, SourcePackage, load_lock
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.network import Bind
@@ -82,7 +82,9 @@ def make_lock(letter: str = "a") -> Lock:
         size=1,
         sha256=letter * 64,
     )
-    source = Source(name="optee-os", version="4.5-1", files=[File(file="optee-os.dsc", size=1, sha256=letter * 64)])
+    source = SourcePackage(
+        name="optee-os", version="4.5-1", files=[File(file="optee-os.dsc", size=1, sha256=letter * 64)]
+    )
     return Lock(format=1, suite="trixie", lab=[package], target=[package], sources=[source])
 
 

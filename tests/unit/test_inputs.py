@@ -196,7 +196,7 @@ def test_interrupts_are_a_section_and_the_own_path_is_compared(runs_dir: Path, r
     assert "Interrupts: what a machine as it is shipped executes beside the own path" in said
     assert "The machine is as it is shipped" in said
     quiet = _run(runs_dir, TEE, records, {}, 1)
-    comparison = gate.compare_runs(quiet, run, gate.Options(limit=gate.parse_limit("0%"), limit_text="0%"))
+    comparison = gate.compare_runs(quiet, run, gate.GateOptions(limit=gate.parse_limit("0%"), limit_text="0%"))
     assert {(row.verdict, row.calls_differ) for row in comparison.rows} == {("same", 0)}
     assert any("the own path is compared" in note for note in comparison.notes)
 
@@ -207,7 +207,7 @@ def test_another_draw_is_not_compared_silently(runs_dir: Path, records: RecordLi
     with pytest.raises(WorldwiseError, match="seed 0 / seed 7") as refused:
         gate.compare_runs(a, b)
     assert "--allow inputs" in (refused.value.hint or "")
-    assert gate.compare_runs(a, b, gate.Options(allow=["inputs"])).rows
+    assert gate.compare_runs(a, b, gate.GateOptions(allow=["inputs"])).rows
 
 
 def test_a_board_has_one_draw(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

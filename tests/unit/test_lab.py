@@ -27,7 +27,7 @@ from worldwise.lab.debian.lock import (
     File,
     Lock,
     Package,
-    Source,
+    SourcePackage,
     Wanted,
     differences,
     dump_lock,
@@ -64,7 +64,7 @@ def package(name: str, content: bytes = b"x", **changes: str) -> Package:
 
 
 def lock(*packages: Package, target: tuple[Package, ...] = ()) -> Lock:
-    source = Source(name="s", version="1", files=[File(file="s_1.dsc", size=1, sha256="0" * 64)])
+    source = SourcePackage(name="s", version="1", files=[File(file="s_1.dsc", size=1, sha256="0" * 64)])
     return Lock(format=1, suite="trixie", lab=list(packages), target=list(target), sources=[source])
 
 

@@ -154,7 +154,7 @@ def test_whole_reports_and_comparisons_of_a_strangers_run(runs_dir: Path) -> Non
         run = writer.finish("failed")
     for text in (
         report.to_markdown(read_run(run)),
-        comparisons.to_markdown(gate.compare_runs(run, run, gate.Options())),
+        comparisons.to_markdown(gate.compare_runs(run, run, gate.GateOptions())),
     ):
         assert "@everyone" in text
         assert_inert(text)

@@ -27,16 +27,17 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.measurer import Description, Ended, StartFrom
+from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.measure import Bench, case_digest
-from worldwise.run.options import Beside, Elsewhere, Options, Progress
+from worldwise.run.options import Elsewhere, MeasureOptions, Progress, WhileLastCases
 from worldwise.targets.all_targets import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
@@ -116,7 +117,7 @@ class FakeEmulator:
         directory: Path,
         start: StartFrom = "snapshot",
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Ended:
+    ) -> MachineEnd:
         if self.stopped.is_set():
             raise WorldwiseError("stopped")
         target, operation, warmup, samples = program
@@ -131,7 +132,7 @@ class FakeEmulator:
             data = self.faults[case.id](data)
         (directory / RECORDS).write_bytes(data)
         progress(len(data))
-        return Ended(0, ("qemu-system-aarch64", *machine.arguments), 0.5)
+        return MachineEnd(0, ("qemu-system-aarch64", *machine.arguments), 0.5)
 
     def diagnosis(self, _directory: Path, machine: Machine) -> str:
         return f"--- Linux console ---\nthe end of {machine.name}"
@@ -171,22 +172,22 @@ class Tool:
         self.cases = cases
         self.notes = Notes()
 
-    def bench(self, emulator: FakeEmulator, options: Options | None = None, lab: str = "") -> Bench:
+    def bench(self, emulator: FakeEmulator, options: MeasureOptions | None = None, lab: str = "") -> Bench:
         place = Lab(load_lock(), self.cache)
         place.digest = lab or place.digest
         self.notes = Notes()
         # One machine at a time, so that the order is known.
-        bench = Bench(place, self.notes, options or Options(jobs=1))
+        bench = Bench(place, self.notes, options or MeasureOptions(jobs=1))
         bench.emulator = cast(Emulator, emulator)
         return bench
 
     def measure(
-        self, emulator: FakeEmulator, options: Options | None = None, cases: Sequence[Case] | None = None
+        self, emulator: FakeEmulator, options: MeasureOptions | None = None, cases: Sequence[Case] | None = None
     ) -> Run:
         """A new run of all cases."""
         cases = self.cases if cases is None else cases
         bench = self.bench(emulator, options)
-        with bench.new_run(self.runs, self.suite, cases, None, None) as writer:
+        with bench.new_run(self.runs, RunPlan(self.suite, cases)) as writer:
             return bench.measure(writer, cases)
 
     def resume(self, emulator: FakeEmulator) -> Run:
@@ -377,9 +378,9 @@ def test_records_cut_off_are_never_a_result(tool: Tool) -> None:
 
 def test_order_and_number_of_machines_change_nothing(tool: Tool, cases: list[Case]) -> None:
     """If this fails, a digit depends on which case came before."""
-    forward = tool.measure(FakeEmulator(), Options(reuse=False, jobs=1))
+    forward = tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1))
     emulator = FakeEmulator()
-    backward = tool.measure(emulator, Options(reuse=False, jobs=3), cases[::-1])
+    backward = tool.measure(emulator, MeasureOptions(reuse=False, jobs=3), cases[::-1])
     assert sorted(emulator.ran) == sorted(IDS)
     assert backward.manifest.cases == list(reversed(IDS))
     for case_id in IDS:
@@ -390,7 +391,7 @@ def test_order_and_number_of_machines_change_nothing(tool: Tool, cases: list[Cas
 def test_a_cold_start_is_measured_and_told(tool: Tool) -> None:
     """If this fails, `--cold` compares the snapshot with itself, or stores what it measured as if from there."""
     emulator = FakeEmulator()
-    run = tool.measure(emulator, Options(reuse=False, start="boot", jobs=1))
+    run = tool.measure(emulator, MeasureOptions(reuse=False, start="boot", jobs=1))
     assert emulator.starts == {"boot"}
     assert {manifest.start for manifest in run.complete_cases()} == {"boot"}
     assert not (tool.cache / "results").exists()
@@ -470,7 +471,7 @@ def test_fresh_measures_everything_and_keeps_it(tool: Tool) -> None:
     """If this fails, `--fresh` takes old results, or the next run does not take the new ones."""
     tool.measure(FakeEmulator())
     emulator = FakeEmulator()
-    fresh = tool.measure(emulator, Options(reuse=False, jobs=1))
+    fresh = tool.measure(emulator, MeasureOptions(reuse=False, jobs=1))
     assert sorted(emulator.ran) == sorted(IDS)
     after = tool.measure(FakeEmulator())
     assert {manifest.reused_from for manifest in after.complete_cases()} == {fresh.id}
@@ -501,7 +502,7 @@ def test_ctrl_c_keeps_what_is_complete(how: str, tool: Tool) -> None:
     # The other case must not get done before the main thread hears of it.
     emulator.faults[KEYGEN] = wait_for_stop(emulator)
     with pytest.raises(KeyboardInterrupt):
-        tool.measure(emulator, Options(jobs=2))
+        tool.measure(emulator, MeasureOptions(jobs=2))
     assert emulator.stopped.is_set()
     cut = tool.latest()
     assert cut.state == "interrupted"
@@ -566,7 +567,7 @@ def test_a_full_cache_does_not_spoil_the_run(tool: Tool, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "cache/results/.new-x/result/records.jsonl")
 
     monkeypatch.setattr(bench.results, "put", put)
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         run = bench.measure(writer, tool.cases)
     assert run.state == "complete"
     assert any("No space left on device" in note for note in tool.notes.notes)
@@ -624,7 +625,7 @@ def test_cases_are_measured_while_others_are_built(tool: Tool, monkeypatch: pyte
         return data
 
     emulator.faults[DIV] = both_go_on
-    run = tool.measure(emulator, Options(jobs=1))
+    run = tool.measure(emulator, MeasureOptions(jobs=1))
     assert run.state == "complete"
     assert emulator.ran[0] == DIV
     assert sorted(emulator.ran) == sorted(IDS)
@@ -636,7 +637,7 @@ def test_the_dearest_case_goes_first(reverse: bool, tool: Tool, cases: list[Case
     emulator = FakeEmulator()
     # Those of one variant, which are built together.
     some = [case for case in cases if case.id != KEYGEN]
-    tool.measure(emulator, Options(jobs=1, reverse=reverse), some[::-1] if reverse else some)
+    tool.measure(emulator, MeasureOptions(jobs=1, reverse=reverse), some[::-1] if reverse else some)
     order = [DIV, LINUX, EMPTY]
     assert emulator.ran == (order[::-1] if reverse else order)
 
@@ -648,7 +649,7 @@ def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.Monk
     monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
     emulator = FakeEmulator()
     with pytest.raises(WorldwiseError, match="the build of optee failed"):
-        tool.measure(emulator, Options(jobs=1))
+        tool.measure(emulator, MeasureOptions(jobs=1))
     assert emulator.ran == [DIV, LINUX, EMPTY]
     assert tool.latest().state == "failed"
     assert [manifest.id for manifest in tool.latest().complete_cases()] == [DIV, EMPTY, LINUX]
@@ -684,7 +685,7 @@ def test_what_is_done_is_read_once(tool: Tool, cases: list[Case], monkeypatch: p
         return read(self, case_id)
 
     bench = tool.bench(FakeEmulator())
-    with bench.new_run(tool.runs, tool.suite, cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, cases)) as writer:
         monkeypatch.setattr(Run, "case", counted)
         assert bench.measure(writer, cases).state == "complete"
     assert sorted(reads) == sorted(IDS)
@@ -701,7 +702,11 @@ def call(
 
     def call(emulator: FakeEmulator, *arguments: str) -> Answer:
         def make_bench(
-            lab: Lab, progress: Progress, options: Options, elsewhere: Elsewhere | None, beside: Beside | None
+            lab: Lab,
+            progress: Progress,
+            options: MeasureOptions,
+            elsewhere: Elsewhere | None,
+            beside: WhileLastCases | None,
         ) -> Bench:
             bench = Bench(lab, progress, options, elsewhere, beside)
             bench.emulator = cast(Emulator, emulator)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from worldwise.base.tables import Section
-from worldwise.families.portable.options import Options, effects, options_sections
+from worldwise.families.portable.options import OptionValues, effects, options_sections
 from worldwise.libraries.portable import portables
 from worldwise.read.family_fields import Footprint
 from worldwise.read.models import Reading, Row
@@ -18,7 +18,7 @@ SIGN, VERIFY = 4_000_000, 15_000_000
 
 
 def test_a_text_names_what_is_not_the_default() -> None:
-    options = Options(LIBRARY, [])
+    options = OptionValues(LIBRARY, [])
     assert options.names == tuple(portables()[LIBRARY].manifest.options)
     text = portables()[LIBRARY].options_text({"nist": "off", "window": "2"})
     assert dict(zip(options.names, options.values(text), strict=True)) == {
@@ -27,7 +27,7 @@ def test_a_text_names_what_is_not_the_default() -> None:
 
 
 def test_options_of_a_library_that_is_gone_are_those_of_its_cases() -> None:
-    options = Options("gone", ["nist-off", "", "fixed-point-off+nist-off"])
+    options = OptionValues("gone", ["nist-off", "", "fixed-point-off+nist-off"])
     assert options.names == ("nist", "fixed-point")
     assert options.values("fixed-point-off") == ("default", "off")
     assert options.values("") == ("default", "default")
@@ -114,7 +114,7 @@ def test_which_options_matter_is_said_in_words() -> None:
 
 def test_a_grid_with_gaps_compares_what_there_is() -> None:
     counts = {"sign": {("a", "x"): 10.0, ("b", "x"): 20.0, ("a", "y"): 30.0}}
-    options = Options("gone", ["p-b", "q-y"])
+    options = OptionValues("gone", ["p-b", "q-y"])
     found = effects(
         options,
         {

@@ -18,7 +18,7 @@ from worldwise.families.attestation.images import programs
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.own_library import folder_copy, own_libraries
-from worldwise.libraries.own_library.own_libraries import Own
+from worldwise.libraries.own_library.own_libraries import OwnLibrary
 from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.plan.user_code.own_library_cases import with_own
@@ -88,14 +88,14 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-Bring = Callable[..., Own]
+Bring = Callable[..., OwnLibrary]
 
 
 @pytest.fixture
 def bring(folder: Path, tmp_path: Path) -> Iterator[Bring]:
     """Brings the library, as it then is or with another manifest."""
 
-    def brought(old: str = "", new: str = "") -> Own:
+    def brought(old: str = "", new: str = "") -> OwnLibrary:
         assert old in MANIFEST
         (folder / "implementation.toml").write_text(MANIFEST.replace(old, new))
         own_libraries.forget()

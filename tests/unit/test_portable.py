@@ -277,7 +277,7 @@ def test_build_options(optional: Portable) -> None:
         ("nist-maybe", "'nist-maybe' is no build option of some-lib. It has: nist-on|off; fixed-point-0|1"),
         ("asm-off", "'asm-off' is no build option"),
         ("nist", "'nist' is no build option"),
-        ("nist-off+nist-on", "'nist-on' stands there twice"),
+        ("nist-off+nist-on", "'nist-on' appears twice"),
     ],
 )
 def test_wrong_build_options_are_refused(text: str, says: str, optional: Portable) -> None:

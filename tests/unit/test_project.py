@@ -250,7 +250,7 @@ def test_limits_of_the_heap_of_a_program(taken: int, kept: bool) -> None:
     assert {one.found for one in found} == {f"{taken:,} B"}
     for one in trace.passes:
         one.heap = None
-    with pytest.raises(WorldwiseError, match="toml:5: nobody can say where the allocator of this program is"):
+    with pytest.raises(WorldwiseError, match="toml:5: it is unknown where the allocator of this program is"):
         verdicts(opened, made)
 
 
@@ -279,7 +279,7 @@ def test_init_writes_what_it_finds(call: Call, tmp_path: Path) -> None:
     assert (project.measure["app"].ta, project.measure["app"].client) == ("ta", "host")
     again = call("init", tmp_path / "app")
     assert again.status == 1
-    assert "is there already" in again.told
+    assert "exists already" in again.told
     assert call("init", tmp_path / "app", "--force").status == 0
     assert call("init", tmp_path / "none").status == 1
 

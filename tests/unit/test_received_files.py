@@ -26,7 +26,7 @@ from worldwise.read.published import Published
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
 from worldwise.run.measure import Bench
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.run.results import ResultStore
 
 pytestmark = pytest.mark.timeout(60)
@@ -453,7 +453,7 @@ def test_who_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         cache = Path()
         note = "note"
 
-    Bench(_Any(), _Any(), Options())  # type: ignore[arg-type]
+    Bench(_Any(), _Any(), MeasureOptions())  # type: ignore[arg-type]
     assert said == ["note"]
 
 

@@ -19,7 +19,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import run_counts
-from worldwise.read.compared.gate import Options
+from worldwise.read.compared.gate import GateOptions
 from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
 from worldwise.run.folder import rundir
@@ -354,7 +354,7 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         lambda text: text.replace('"processors": 2', '"processors": -Infinity'),
         "Infinity is not a JSON number",
     ),
-    "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' stands"),
+    "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' appears"),
     "no UTF-8": (lambda text: text.encode().replace(b"A synth", b"A \xff\xfe"), "not a JSON object"),
     "half a character": (lambda text: text.replace("A synth", "A \\ud800"), "half a character"),
     "a zero byte": (lambda text: text.replace("A synth", "A \0"), "not a JSON object"),
@@ -485,7 +485,7 @@ def lower_all_counts(run: Run) -> None:
 
 READERS: dict[str, Callable[[Run, Run], object]] = {
     "report": lambda run, _: run_counts.read_run(run),
-    "compare": lambda run, other: gate_runs(other, run, Options()),
+    "compare": lambda run, other: gate_runs(other, run, GateOptions()),
     "verify": lambda run, other: compare_runs(other, run),
     "explain": lambda run, _: run.case_file(A.id),
 }

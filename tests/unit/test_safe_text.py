@@ -104,7 +104,7 @@ def test_no_format_of_a_received_run_has_control_characters(runs_dir: Path, form
 def test_no_format_of_a_comparison_has_control_characters(runs_dir: Path, form: str) -> None:
     """Nor has its table."""
     run = hostile_run(runs_dir)
-    comparison = gate.compare_runs(run, run, gate.Options())
+    comparison = gate.compare_runs(run, run, gate.GateOptions())
     assert not FORBIDDEN.search(gate_report.EXPORTERS[form](comparison))
     stream = io.StringIO()
     gate_report.render(comparison, safe_text.console(file=stream), full=True)
@@ -213,7 +213,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
     """With a gate, other inputs, and a case that is not compared."""
     other = dataclasses.replace(CASE, optimisation="O2")
     first, second = write_run(runs_dir, [CASE, other]), write_run(runs_dir, [CASE], second=1)
-    options = gate.Options(limit=gate.parse_limit("0%"), limit_text="0%")
+    options = gate.GateOptions(limit=gate.parse_limit("0%"), limit_text="0%")
     comparison = gate.compare_runs(first, second, options)
     before = gate_report.to_markdown(comparison)
     assert "(`--allow cases` lets that pass)" in before

@@ -18,7 +18,7 @@ from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
 from worldwise.read.run_counts import read_run
-from worldwise.report.page.history import Measured, figures, sections
+from worldwise.report.page.history import HistoryRun, figures, sections
 from worldwise.run.folder.rundir import Run
 
 CASE = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (("curve", "secp256r1"), ("size", "32B")))
@@ -54,7 +54,7 @@ def explained(more: int) -> Explanation:
 
 def test_a_step_is_exact_and_has_its_revision(runs: list[Run]) -> None:
     """If this fails, a regression is not seen, or is blamed on another commit."""
-    found = sections([Measured(read_run(run)) for run in runs])
+    found = sections([HistoryRun(read_run(run)) for run in runs])
     base = read_run(runs[0]).rows[0].median
     up, down = steps(found)
     assert up[:5] == [CASE.id, "sign", "mcu", runs[1].id, runs[2].id]
@@ -62,7 +62,7 @@ def test_a_step_is_exact_and_has_its_revision(runs: list[Run]) -> None:
     assert up[8:] == ["worldwise 2222222222 -> 3333333333", "no traces of both"]
     assert down[3:5] == [runs[2].id, runs[3].id] and down[7] == "-700"
     assert found[0].notes[0].startswith("2 steps in 1 figures.")
-    [chart] = figures([Measured(read_run(run)) for run in runs])
+    [chart] = figures([HistoryRun(read_run(run)) for run in runs])
     assert chart.words.endswith(f"steps at {runs[2].id}, {runs[3].id}.")
     assert [value["step"] for value in chart.spec["data"]["values"]] == [False, False, True, True, False]
     assert found[1].table and found[1].table.rows[0][3:] == ["3", "5", f"{base:,.0f}", f"{base:,.0f}", "1.00", "2"]
@@ -71,7 +71,7 @@ def test_a_step_is_exact_and_has_its_revision(runs: list[Run]) -> None:
 def test_a_step_names_the_functions_that_caused_it(runs: list[Run]) -> None:
     """If this fails, a page says that a commit is slower, and not where."""
     measured = [
-        Measured(read_run(run), explanations={(CASE.id, "sign"): explained(700 if number == SLOWER else 0)})
+        HistoryRun(read_run(run), explanations={(CASE.id, "sign"): explained(700 if number == SLOWER else 0)})
         for number, run in enumerate(runs)
     ]
     up, down = steps(sections(measured))
@@ -83,7 +83,7 @@ def test_a_library_of_ones_own_is_told_by_its_files(runs: list[Run]) -> None:
     """If this fails, a step of a library's own revision is blamed on worldwise's."""
     readings = [read_run(run) for run in runs[1:3]]
     readings = [one.model_copy(update={"run": one.run.model_copy(update={"git": "same"})}) for one in readings]
-    old, new = (Measured(one, {"bearssl": digest * 64}) for one, digest in zip(readings, "ab", strict=True))
+    old, new = (HistoryRun(one, {"bearssl": digest * 64}) for one, digest in zip(readings, "ab", strict=True))
     assert steps(sections([old, new]))[0][8] == f"library {'a' * 12} -> {'b' * 12}"
     assert steps(sections([replace(old, own={}), replace(new, own={})]))[0][8] == "nothing that a run records"
 
@@ -92,10 +92,10 @@ def test_other_numbers_of_samples_are_no_step(runs: list[Run]) -> None:
     """If this fails, a longer run looks like a regression."""
     one, other = (read_run(run) for run in runs[1:3])
     longer = other.model_copy(update={"rows": tuple(row.model_copy(update={"n": 9}) for row in other.rows)})
-    assert sections([Measured(one), Measured(longer)]) == []
+    assert sections([HistoryRun(one), HistoryRun(longer)]) == []
     # One between two others hides no step.
-    assert steps(sections([Measured(one), Measured(longer), Measured(other)]))[0][7] == "+700"
-    assert sections([Measured(one)]) == []
+    assert steps(sections([HistoryRun(one), HistoryRun(longer), HistoryRun(other)]))[0][7] == "+700"
+    assert sections([HistoryRun(one)]) == []
 
 
 def test_a_site_has_every_run_an_index_and_the_history(runs: list[Run], tmp_path: Path) -> None:

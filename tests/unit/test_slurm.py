@@ -158,7 +158,7 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         killer.start()
         assert call(cluster, "sh", "-c", script, str(tmp_path / "tried")) == b""
         killer.join()
-        queue.told(f"job {job} ended, and left no words")
+        queue.told(f"job {job} ended, and printed nothing")
         queue.told("has come", times=2)
         (other,) = queue.jobs
         assert other != job

@@ -476,5 +476,5 @@ def test_what_was_yanked_is_told() -> None:
     said: Any = Said()
     assert yanked_crates(said, crates) == ["a 1.0.0"]
     lines.clear()
-    with pytest.raises(WorldwiseError, match=r"says nothing of the crate a 1.0.0"):
+    with pytest.raises(WorldwiseError, match=r"does not know the crate a 1.0.0"):
         yanked_crates(said, crates)

@@ -31,7 +31,7 @@ from worldwise.run.folder.manifests import EMULATED_FILE
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 
 TARGET = "linux-armv8"
 WORDS = ("-", "keygen", "0", "2", "curve=secp256r1")
@@ -375,7 +375,7 @@ class Tool:
             (self.host.root / case.operation).write_text(lines(host_records(case, probe, **spoilt)))
 
     def bench(self) -> Bench:
-        options = Options(reuse=False, start="boot", silence_limit=5, remote=Remote(TARGET, self.host.address))
+        options = MeasureOptions(reuse=False, start="boot", silence_limit=5, remote=Remote(TARGET, self.host.address))
         return Bench(Lab(load_lock(), self.host.root / "cache"), Notes(), options)
 
     def measure(self) -> Run:
@@ -470,7 +470,7 @@ def test_nanoseconds_are_in_no_column_of_another_unit(tool: Tool) -> None:
     assert "host-instructions" not in {part.name for part in parts}
     tool.keep()
     (run.path / "finished.json").unlink()
-    with pytest.raises(WorldwiseError, match="counts nanoseconds, but what is there now counts cycles"):
+    with pytest.raises(WorldwiseError, match="counts nanoseconds, but the board or host counts cycles"):
         tool.resume()
 
 

@@ -439,9 +439,9 @@ def test_runs_of_two_stacks_are_compared_if_that_is_allowed(tmp_path: Path) -> N
     assert said in measured_lines(run_counts.read_run(new))
     assert not any("stack" in line for line in measured_lines(run_counts.read_run(old)))
     with pytest.raises(WorldwiseError, match="stack: the lab's / OP-TEE CFG_TEE_CORE_DEBUG=n") as refused:
-        gate.compare_runs(old, new, gate.Options())
+        gate.compare_runs(old, new, gate.GateOptions())
     assert "--allow stack" in refused.value.hint
-    assert gate.compare_runs(old, new, gate.Options(allow=frozenset({"stack"})))
+    assert gate.compare_runs(old, new, gate.GateOptions(allow=frozenset({"stack"})))
 
 
 def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
@@ -472,7 +472,7 @@ def test_a_comparison_shows_the_settings_as_a_table(tmp_path: Path) -> None:
     """If this fails, whoever upgrades does not see which settings the new release chose otherwise."""
     records: dict[Case, RecordList] = {TEE: make_records(TEE)}
     run = run_of(tmp_path / "runs", 1, records)
-    plain = gate.compare_runs(run, run, gate.Options())
+    plain = gate.compare_runs(run, run, gate.GateOptions())
     assert "settings" not in json.loads(comparisons.to_json(plain))
     assert not any(section.title.startswith("Settings") for section in comparisons.sections(plain))
     settings = tuple(Setting(image="optee-x", setting=f"CFG_{number}", a="y", b="n") for number in range(8))

@@ -31,7 +31,7 @@ from worldwise.report.report import answers, sections, to_csv
 from worldwise.run.folder.rundir import Run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote, remote_of
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.targets.silicon import not_on_a_host
 from worldwise.validation.silicon.judgement import require_judge
 
@@ -110,7 +110,7 @@ class Tool:
 
     def measure(self) -> Run:
         trust = Trust(str(self.host.tas), lambda ta: ta)
-        options = Options(reuse=False, start="boot", remote=Remote("optee", self.host.address, trust=trust))
+        options = MeasureOptions(reuse=False, start="boot", remote=Remote("optee", self.host.address, trust=trust))
         bench = Bench(Lab(load_lock(), self.host.root / "cache"), self.notes, options)
         return measured(bench, self.suite, self.host.root / "runs")
 

@@ -12,7 +12,7 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.build_root import Making
 from worldwise.lab.debian.lock import Package
-from worldwise.lab.debian.unpacked_packages import Beside, goes_beside, with_empty_files
+from worldwise.lab.debian.unpacked_packages import UnpackingThread, goes_beside, with_empty_files
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox import without_sync
 
@@ -94,7 +94,7 @@ def test_what_is_unpacked_takes_the_places_of_the_empty_files(built: Path, tmp_p
     for name in ("usr/bin/cc-14", "usr/lib/cc/secret", "var/lib/dpkg/info/gcc-14-arm-none-eabi.list"):
         (root / name).touch()
     (root / "usr/bin/other").write_text("stays")
-    beside = Beside([(package(built), built)], tmp_path / "beside", EMPTY)
+    beside = UnpackingThread([(package(built), built)], tmp_path / "beside", EMPTY)
     beside.start()
     beside.move_to(root)
     beside.stop()
@@ -115,7 +115,7 @@ def test_a_package_that_cannot_be_unpacked_is_named(built: Path, tmp_path: Path)
     broken = tmp_path / "broken_1_amd64.deb"
     content = built.read_bytes()
     broken.write_bytes(content[:-200])
-    beside = Beside([(package(broken), broken)], tmp_path / "beside", EMPTY)
+    beside = UnpackingThread([(package(broken), broken)], tmp_path / "beside", EMPTY)
     beside.start()
     with pytest.raises(WorldwiseError, match=r"broken_1_amd64\.deb could not be unpacked: "):
         beside.move_to(tmp_path)
@@ -128,7 +128,7 @@ def test_a_package_that_cannot_be_unpacked_is_named(built: Path, tmp_path: Path)
 def test_unpacking_ends_when_it_is_told_to(built: Path, tmp_path: Path) -> None:
     """If this fails, Ctrl-C waits until all compilers are unpacked."""
     many = [(package(built, f"gcc-{number}-arm-none-eabi"), built) for number in range(200)]
-    beside = Beside(many, tmp_path / "beside", EMPTY)
+    beside = UnpackingThread(many, tmp_path / "beside", EMPTY)
     beside.start()
     beside.stop()
     assert len(beside._lists.result()) < len(many)

@@ -15,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.validation import measurement, provenance, record
 from worldwise.validation.bench import Bench, Block, _passed
 from worldwise.validation.blind_test.results import BlindFigures, kept_blind
-from worldwise.validation.cells import CORES, MCU_CORES, Call, Cell, call_of, cell_tables, cells, left_out, why_not
+from worldwise.validation.cells import CORES, MCU_CORES, Cell, CellCall, call_of, cell_tables, cells, left_out, why_not
 from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.kept_files import (
@@ -31,8 +31,8 @@ from worldwise.validation.kept_files import (
 from worldwise.validation.programs import PROGRAMS
 from worldwise.validation.record import (
     MEASURED,
+    FigureRow,
     Made,
-    Row,
     Run,
     dump_run,
     error_of,
@@ -43,7 +43,7 @@ from worldwise.validation.record import (
 from worldwise.validation.report import markdown, sections
 from worldwise.validation.statistics import alternatives, best_flat, by_core_and_kind, error_lines, errors
 
-ROW = Row(
+ROW = FigureRow(
     core="cortex-a53",
     which="validation",
     source="lib25519-20260614",
@@ -69,12 +69,12 @@ ROW = Row(
 NO_BLIND = BlindFigures(test=kept_blind().test, source=[], set=[])
 
 
-def run_of(*rows: Row) -> Run:
+def run_of(*rows: FigureRow) -> Run:
     digest = "0" * 64
     return Run(made=Made(engine=digest, cores={}, figures={}, programs={}), rows=rows)
 
 
-def with_hardware(*values: float, **changes: object) -> list[Row]:
+def with_hardware(*values: float, **changes: object) -> list[FigureRow]:
     return [ROW.model_copy(update={"hardware": value, **changes}) for value in values]
 
 
@@ -326,7 +326,7 @@ def test_blocks_are_weighed_with_their_passes() -> None:
 
 
 def test_what_program_and_plugin_say_must_agree() -> None:
-    call = Call("s2n", "x25519-dh", 32, "plain", "assembly")
+    call = CellCall("s2n", "x25519-dh", 32, "plain", "assembly")
     region = {
         "type": "region",
         "instructions": 9,

@@ -44,13 +44,14 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import measure
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench, case_digest
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.run.workers import dispatch, task
 from worldwise.run.workers.cluster import Cluster, DeadlyError, Place, worker_name
 from worldwise.run.workers.dispatch import Workers, twice, workers_at
-from worldwise.run.workers.task import Answer, Order
+from worldwise.run.workers.task import TaskAnswer, TaskOrder
 from worldwise.run.workers.task_messages import carried, packed, read
 from worldwise.targets.all_targets import EMULATED, Target
 
@@ -86,7 +87,7 @@ class Threads:
         self._caches = {name: root / f"cache-{name}" for name in self.emulators}
         # One task at a time: what it says is then its own.
         self._lock = threading.Lock()
-        monkeypatch.setattr(task, "_this_worker", lambda: Answer(self.here, worker_name(self.here, "tcp")))
+        monkeypatch.setattr(task, "_this_worker", lambda: TaskAnswer(self.here, worker_name(self.here, "tcp")))
         monkeypatch.setattr(task, "_bench", self._bench)
 
     @property
@@ -123,11 +124,11 @@ class Threads:
     def stop(self) -> None:
         self.stopped = True
 
-    def _bench(self, _order: Order) -> Bench:
+    def _bench(self, _order: TaskOrder) -> Bench:
         name = self.here
         self.refuse(name, self.asked[-1][0])
         self._caches[name].mkdir(exist_ok=True)
-        bench = Bench(Lab(load_lock(), self._caches[name]), task._said, Options(reuse=False, jobs=1))
+        bench = Bench(Lab(load_lock(), self._caches[name]), task._said, MeasureOptions(reuse=False, jobs=1))
         bench.emulator = cast(Emulator, self.emulators[name])
         return bench
 
@@ -142,20 +143,28 @@ def spoil(threads: Threads, case_id: str, fault: Fault, workers: Sequence[str] =
         threads.emulators[name].faults[case_id] = fault
 
 
-ORDER = Order("lab", "version", "revision", 5)
+ORDER = TaskOrder("lab", "version", "revision", 5)
 
 
 def away(
-    tool: Tool, threads: Threads, here: FakeEmulator | None = None, check: int = 0, options: Options | None = None
+    tool: Tool,
+    threads: Threads,
+    here: FakeEmulator | None = None,
+    check: int = 0,
+    options: MeasureOptions | None = None,
 ) -> Run:
     """A new run of all cases by the workers."""
     bench = by_workers(tool, threads, here, check, options)
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         return bench.measure(writer, tool.cases)
 
 
 def by_workers(
-    tool: Tool, threads: Threads, here: FakeEmulator | None = None, check: int = 0, options: Options | None = None
+    tool: Tool,
+    threads: Threads,
+    here: FakeEmulator | None = None,
+    check: int = 0,
+    options: MeasureOptions | None = None,
 ) -> Bench:
     bench = tool.bench(here or FakeEmulator())
     costs = costs_of(tool.cases, {})
@@ -163,7 +172,7 @@ def by_workers(
     bench = Bench(
         bench.lab,
         tool.notes,
-        options or Options(),
+        options or MeasureOptions(),
         Workers(cast(Cluster, threads), order, tool.notes.note, costs, twice(costs, check)),
     )
     bench.emulator = cast(Emulator, here or FakeEmulator())
@@ -187,7 +196,7 @@ def test_a_run_by_workers_is_the_run_of_one_machine(tool: Tool, threads: Threads
     assert sorted(threads.ran) == sorted(IDS)
     assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
     assert tool.notes.done[DIV] == "0.5 s, sign 4,660,005 instructions"
-    alone = tool.measure(FakeEmulator(), Options(reuse=False, jobs=1))
+    alone = tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1))
     assert tree(run) == tree(alone)
     one, other = run.manifest.model_dump(), alone.manifest.model_dump()
     assert {name for name in one if one[name] != other[name]} <= {"started"}
@@ -217,7 +226,7 @@ def test_two_runs_at_once_measure_once(tool: Tool, threads: Threads) -> None:
 
     bench = by_workers(tool, threads)
     threads.call = call  # type: ignore[method-assign]
-    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+    with bench.new_run(tool.runs, RunPlan(tool.suite, tool.cases)) as writer:
         run = bench.measure(writer, tool.cases)
     assert sorted(threads.ran) == sorted(IDS)
     assert run.state == "complete"
@@ -253,7 +262,7 @@ def test_a_case_that_fails_is_measured_here(tool: Tool, threads: Threads) -> Non
     assert (run.state, here.ran) == ("complete", [DIV])
     assert any(f"{DIV}: failed on worker" in note and "machine hangs" in note for note in tool.notes.notes)
     both = FakeEmulator({DIV: hangs})
-    run = away(tool, threads, both, options=Options(reuse=False))
+    run = away(tool, threads, both, options=MeasureOptions(reuse=False))
     assert (run.state, both.ran) == ("failed", [DIV])
     failed = run.case(DIV)
     assert failed
@@ -369,7 +378,7 @@ def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
     run = away(tool, threads)
     notes = tool.notes.notes
     assert run.state == "complete"
-    assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
+    assert tree(run) == tree(tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1)))
     assert any("is damaged; worldwise makes it anew" in note for note in notes)
     said = next(note for note in notes if "gets no more work" in note)
     assert f"worker {damaged[0]} (tcp) gets no more work: it says that it measured {DIV}" in said
@@ -382,7 +391,7 @@ def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, m
     monkeypatch.setattr(other, lambda *given: "f" * 64 if threads.here == "a" else real(*given))
     run = away(tool, threads)
     said = next(note for note in tool.notes.notes if "gets no more work" in note)
-    assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
+    assert tree(run) == tree(tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1)))
     assert said.startswith("worker a (tcp) gets no more work: its checkout has different sources: ")
     assert "has the address ffffffffffffffff there" in said
 
@@ -407,7 +416,7 @@ def test_two_workers_that_differ_stop_the_run(fresh: bool, tool: Tool, threads: 
         away(tool, threads)
         for case_id in IDS:
             spoil(threads, case_id, one_more_instruction)
-        options = Options(reuse=False)
+        options = MeasureOptions(reuse=False)
     else:
         spoil(threads, EMPTY, one_more_instruction, ["a"])
         options = None

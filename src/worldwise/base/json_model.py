@@ -104,5 +104,5 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key '{files.quoted(twin)}' stands there twice")
+        raise ValueError(f"the key '{files.quoted(twin)}' appears twice")
     return found

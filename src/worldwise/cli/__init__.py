@@ -60,7 +60,7 @@ _COMMANDS = {
         ),
         Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare", first=True),
         Listed("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
-        Listed("cite", "Print a run's method paragraph, and BibTeX of all it measured", "worldwise.cli.cite:cite"),
+        Listed("cite", "Print a run's method paragraph, and BibTeX of all that it measured", "worldwise.cli.cite:cite"),
         Listed(
             "plot",
             "Draw figures of a run: variants, price, sizes, layers, boards",
@@ -77,10 +77,10 @@ _COMMANDS = {
         Listed("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
         Listed("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
         Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor", first=True),
-        Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
+        Listed("cache", "Show what the cache holds, and remove what is unused", "worldwise.cli.cache:cache"),
         Listed(
             "lab",
-            "Make, check and enter the pinned Debian root that all runs in",
+            "Make, check and enter the lab: the pinned Debian root",
             "worldwise.cli.lab.commands:lab",
             first=True,
         ),

@@ -72,7 +72,7 @@ class Baselines:
 
         functions = functions_of(run)
         if self.compared:
-            options = gate.Options(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
+            options = gate.GateOptions(limit=gate.parse_limit(NO_CHANGE), limit_text=NO_CHANGE)
             named = baseline.load(self.compared, self.folder)
             from worldwise.cli.traces.source_marks import Marks, write_sarif
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise cache`: what is in the cache, and what of it can go."""
+"""`worldwise cache`: what is in the cache, and what can be removed."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, for programs.")
 @click.pass_context
 def cache(context: click.Context, as_json: bool) -> None:
-    """Show what in the cache takes how much, and what of it `worldwise cache clean` would remove.
+    """Show the sizes of what the cache holds, and what `worldwise cache clean` would remove.
 
     docs/start/first-run.md says what goes when.
     """
@@ -66,15 +66,15 @@ def cache(context: click.Context, as_json: bool) -> None:
     default=f"{DEFAULT_AGE // 86400:.0f}d",
     show_default=True,
     metavar="AGE",
-    help="Remove what nobody used for this long: 12h, 30d, 2w.",
+    help="Remove files unused for this long: 12h, 30d, 2w.",
 )
-@click.option("--results", is_flag=True, help="Also what was measured and traced, by the same age.")
-@click.option("--all", "everything", is_flag=True, help="Remove all that is not in use; results only with --results.")
+@click.option("--results", is_flag=True, help="Remove results and traces too, by the same age.")
+@click.option("--all", "everything", is_flag=True, help="Remove all files not in use; results only with --results.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clean_command(age: float, results: bool, everything: bool, yes: bool) -> int:
-    """Remove what no lock of this checkout needs any more, and what nobody used for long; asks before it does.
+    """Remove files that no lock of this checkout needs, and files unused for long; ask first.
 
-    What a running command uses stays, and so does what was measured, unless --results names it.
+    Files in use stay, and so do results, unless --results is given.
 
     Exit status: 0 done, or nothing to do; 1 something could not be removed.
 
@@ -119,7 +119,7 @@ def _show(place: Path, items: Sequence[Item], doomed: set[str], now: float) -> N
         safe_text.echo(f"there is no cache at {place} yet")
         return
     purposes = {kind.name: kind.purpose for kind in KINDS}
-    purposes |= {LEFT_OVER: "of commands that were killed", OTHER: "what else is there; it is never removed"}
+    purposes |= {LEFT_OVER: "of commands that were killed", OTHER: "other files; they are never removed"}
     rows = [("", "takes", "can go", "", "")]
     for name, purpose in purposes.items():
         of_kind = [item for item in items if item.kind == name]

@@ -49,7 +49,7 @@ _RARE = {"Baselines": ("baseline", "save_baseline"), "Also": ("judge", "writes",
     metavar="WHAT",
     help=f"Compare although this differs: {', '.join(ALLOWANCES)}; can be given again.",
 )
-@click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
+@click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like this: 'optee/*/attestdiv'.")
 @click.option("--full", is_flag=True, help="Show all figures of every row, also of those in which nothing differs.")
 @baseline_options
 @format_option(_FORMATS, "comparison")
@@ -89,10 +89,10 @@ def compare(
       worldwise compare RUN --baseline main
 
     \f
-    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. What must agree
-    (lab, images without the library, number of calls) is refused if it does not. docs/use/gate.md shows a gate in
-    continuous integration. The rows that changed most come first, with the command that says which functions the change
-    is of; --full has every row.
+    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. Runs that differ in
+    what must agree (lab, images without the library, number of calls) are refused. docs/use/gate.md shows a gate in
+    continuous integration. The rows that changed most come first, with the command that names the functions behind the
+    change; --full has every row.
 
     Exit status: 0 compared, and within the limit if there is one; 1 not comparable, nothing to judge, or a case of A is
     not in B; 3 over the limit.
@@ -100,7 +100,7 @@ def compare(
     wanted = [_destination(text) for text in writes]
     for path in (*([output] if output else []), *(path for _, path in wanted)):
         check_output(path)
-    options = gate.Options(
+    options = gate.GateOptions(
         allow=allow,
         pattern=pattern,
         limit=None if limit is None else gate.parse_limit(limit),
@@ -131,7 +131,7 @@ def compare(
     return gated_status(comparison.gate)
 
 
-def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.Options) -> Comparison | None:
+def _with_baseline(run: Run, baseline: str | None, saved: str | None, options: gate.GateOptions) -> Comparison | None:
     """One run beside a baseline, or kept as one; None if there is nothing to compare. Raises WorldwiseError."""
     from worldwise.read.compared.baseline import compare_baseline, load
 

@@ -19,11 +19,11 @@ FORMAT = 1
 @click.option("--network", is_flag=True, help="Also try the Debian mirrors; this takes some seconds, a minute at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the points as JSON, for programs.")
 def doctor(network: bool, as_json: bool) -> int:
-    """Check this machine point by point, and say of each what is wrong and what to do.
+    """Check this machine point by point, and say what is wrong and what to do about it.
 
-    Nothing is installed, made or changed, and no lab is needed.
+    It installs, makes and changes nothing, and needs no lab.
 
-    Exit status: 0 all is well; 1 something must be done.
+    Exit status: 0 all is well; 1 an action is needed.
 
     \b
       worldwise doctor
@@ -39,8 +39,8 @@ def doctor(network: bool, as_json: bool) -> int:
         data = {"format": FORMAT, "fine": not wrong, "points": [vars(point) for point in found]}
         safe_text.echo(safe_text.json_text(json.dumps(data, indent=1)))
     else:
-        points = f"{wrong} {'point asks' if wrong == 1 else 'points ask'} for something"
-        safe_text.echo(f"{points} to be done" if wrong else "no action needed")
+        points = f"{wrong} {'point needs' if wrong == 1 else 'points need'} an action"
+        safe_text.echo(points if wrong else "no action needed")
     return 1 if wrong else 0
 
 

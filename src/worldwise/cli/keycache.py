@@ -18,7 +18,7 @@ from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache import images as keycache_images
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.families.keycache.demo import ADMIN, CLIENTS, HELPER, KILLS, POLICIES, SECRET, STORAGES, Options
+from worldwise.families.keycache.demo import ADMIN, CLIENTS, HELPER, KILLS, POLICIES, SECRET, STORAGES, DemoOptions
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.targets.optee_images import APP_CORE
@@ -94,8 +94,8 @@ def demo(
       worldwise keycache demo --mqtt
       worldwise keycache demo --port 0 -- ./my-test
 
-    It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends it.
-    The first time it builds the machine, which takes minutes; it says what it builds, and how long that takes.
+    Clients reach it at 127.0.0.1 over TLS with certificates of a demo authority; it prints what to type. Ctrl-C ends
+    it. The first time it builds the machine, which takes minutes; it says what it builds, and how long that takes.
 
     \f
     It begins anew every time: no keys, other certificates.
@@ -103,12 +103,12 @@ def demo(
     With --mqtt the machine has an MQTT broker, too, which relays what it cannot read: stock clients publish and
     subscribe at 127.0.0.1, and each client has a key in the key cache and in a file.
 
-    With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
+    With COMMAND it runs that command, and ends with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
     KEYCACHE_MQTT_PORT then name the folder with the certificates and the ports.
     """
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]} is not a program on this host.")
-    options = Options(directory, port, storage, policy, allow_get, clients, acl, command, mqtt, mqtt_port)
+    options = DemoOptions(directory, port, storage, policy, allow_get, clients, acl, command, mqtt, mqtt_port)
     started = False
     steps = Steps()
 
@@ -136,7 +136,7 @@ def demo(
 
 @keycache.command()
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the .deb files are put."
+    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder for the .deb files."
 )
 @click.option(
     "--ta",
@@ -201,8 +201,8 @@ def _demo_ta(steps: Steps) -> Path:
 def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> None:
     """Fuzz the server's reader of requests, its commands and the TA with libFuzzer, under ASan and UBSan.
 
-    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
-    cache. Exit status 1 if something was found.
+    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. The cache keeps new inputs. Exit
+    status 1 if a fault was found.
 
     \b
       worldwise keycache fuzz --runs 1000000 --jobs 2
@@ -235,7 +235,7 @@ def _note(text: str) -> None:
     safe_text.echo(f"worldwise: {text}", err=True)
 
 
-def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
+def _what_to_type(options: DemoOptions, port: int, mqtt_port: int) -> str:
     """Commands that a person can copy into another terminal, from any directory."""
     folder = options.directory.absolute()
     # The root's own program is shown this folder of the directory that it is started from.
@@ -285,7 +285,7 @@ def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
     return "\n".join(lines)
 
 
-def _redis_lines(options: Options) -> list[str]:
+def _redis_lines(options: DemoOptions) -> list[str]:
     """One client seals and opens a message, and passes it on to the next; each line runs as it is."""
     one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
     lines = [
@@ -309,7 +309,7 @@ def _redis_lines(options: Options) -> list[str]:
     return [*lines, f"  kc {ADMIN} info"]
 
 
-def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:
+def _mqtt_lines(options: DemoOptions, name: str, port: int) -> list[str]:
     """One client publishes, and the last of the others opens its own copy."""
     one, other = (shlex.quote(client) for client in (options.clients[0], options.clients[-1]))
     sub = f"mosquitto_sub $(tls {other}) -t news -C 1"
@@ -324,7 +324,7 @@ def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:
     ]
 
 
-def _revoking_lines(options: Options) -> list[str]:
+def _revoking_lines(options: DemoOptions) -> list[str]:
     """The same client gets nothing once its key is gone."""
     other = shlex.quote(options.clients[-1])
     return [

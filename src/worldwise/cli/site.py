@@ -22,7 +22,7 @@ def site(directory: Path, runs: Path) -> int:
 
     The index has the runs by suite, and each step of a figure from one run to the next: before, after, what changed
     (the lab, worldwise's revision, a library of your own), and, if the cache keeps traces of both, the functions that
-    caused it. What stands in DIRECTORY under the same names is written anew.
+    caused it. Files of the same names in DIRECTORY are overwritten.
 
     \b
       worldwise site public
@@ -33,7 +33,7 @@ def site(directory: Path, runs: Path) -> int:
     from worldwise.report.page import history
     from worldwise.report.page.write import Listed, Material, to_html, to_index
 
-    found: list[history.Measured] = []
+    found: list[history.HistoryRun] = []
     unread: list[str] = []
     for listed in list_runs(runs):
         try:
@@ -49,7 +49,7 @@ def site(directory: Path, runs: Path) -> int:
         _write(directory / f"{listed.id}.html", page)
         own = {entry.name: entry.digest for entry in listed.run.manifest.own}
         kept = {(one.explanation.case.id, one.explanation.measure): one.explanation for one in explained}
-        found.append(history.Measured(reading, own, kept))
+        found.append(history.HistoryRun(reading, own, kept))
     if not found:
         raise WorldwiseError(f"there is no run in {runs} that can be read.", "make one: worldwise run")
     lines = [Listed.of(one.reading) for one in found]

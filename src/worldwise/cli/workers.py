@@ -25,8 +25,8 @@ _key_option = click.option(
 def scheduler(address: str, key: Path) -> None:
     """Listen at this address of this machine: workers and `worldwise run --on` connect to it, by TLS.
 
-    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/use/machines.md. The
-    key is made if the file is not there. Ends with Ctrl-C.
+    A holder of its key can run programs as you on all workers; nobody else can connect: docs/use/machines.md. The
+    command makes the key if the file does not exist. Ends with Ctrl-C.
 
     \b
       worldwise scheduler dask://node1:8786 --key workers.key
@@ -43,9 +43,9 @@ def scheduler(address: str, key: Path) -> None:
 @_key_option
 @click.option("--jobs", type=click.IntRange(1, 256), help="Machines at a time.  [default: one per processor]")
 def worker(address: str, key: Path, jobs: int | None) -> None:
-    """Measure what the scheduler at this address has, one case per process at a time, until Ctrl-C.
+    """Measure the cases of the scheduler at this address, one per process at a time, until Ctrl-C.
 
-    It listens at the address of this machine that faces the scheduler, for those who have the key.
+    It listens at the address of this machine that faces the scheduler, for holders of the key.
 
     \b
       worldwise worker dask://node1:8786 --key workers.key --jobs 4

@@ -166,11 +166,11 @@ class OwnExplainer(Explainer):
         return super().explain(sample).with_peak(self.peak(regions[0]) if len(regions) == 1 else None)
 
     def peak(self, of: Pass) -> PeakStack | None:
-        """The deepest stack of a call, from its own frame on; None if nobody knows it."""
+        """The deepest stack of a call, from its own frame on; None if it is unknown."""
         return None if of.stack is None else self._peak(of.stack, of.stack_frame, of.stack_pc, of.stack_path)
 
     def ta_peak(self, of: Pass) -> PeakStack | None:
-        """The deepest stack of the TA in a call, from where the TA was entered; None if nobody knows it."""
+        """The deepest stack of the TA in a call, from where the TA was entered; None if it is unknown."""
         return None if of.ta_stack is None else self._peak(of.ta_stack, of.ta_frame, of.ta_pc, of.ta_path)
 
     def heap_way(self, of: Pass) -> list[StackFrame]:

@@ -26,7 +26,7 @@ from worldwise.base.output import safe_text
 from worldwise.lab.contents import Contents
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
 from worldwise.lab.debian.store import Store
-from worldwise.lab.debian.unpacked_packages import Beside, asked, goes_beside, with_empty_files
+from worldwise.lab.debian.unpacked_packages import UnpackingThread, asked, goes_beside, with_empty_files
 from worldwise.lab.roots import RECIPE, ROOTS
 from worldwise.lab.sandbox import without_sync
 from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
@@ -103,7 +103,7 @@ class Making:
             self._repository(stage / "packages")
             (stage / "scratch").mkdir(mode=0o755)
             large = [(package, self.store.path(package)) for package in self.lock.lab if goes_beside(package)]
-            beside = Beside(large, building / "beside", _EMPTY)
+            beside = UnpackingThread(large, building / "beside", _EMPTY)
             beside.start()
             try:
                 self._make_root(stage, building)

@@ -261,7 +261,7 @@ def clean(cache: Path, items: Sequence[Item]) -> Cleaned:
 
 @contextlib.contextmanager
 def _free(cache: Path, item: Item, alone: bool) -> Iterator[bool]:
-    """Whether nobody uses an item; if so, nobody can begin to use it while the context lasts."""
+    """Whether an item is unused; if so, no other process can begin to use it while the context lasts."""
     path = cache / item.path
     if item.kind == "environments":
         # lab/host.sh holds this lock while it makes an environment.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, dump_lock, load_lock
+from worldwise.lab.debian.lock import Lock, Package, SourcePackage, Wanted, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
 from worldwise.lab.debian.second_sources import BUNDLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
@@ -81,12 +81,12 @@ def forget(cache: Path, lock: Lock) -> bool:
 # --- what takes a file's place ---
 
 
-def patched(source: Source) -> bool:
+def patched(source: SourcePackage) -> bool:
     """Whether we change a source package, so that no other version can take its place."""
     return (paths.PATCHES / source.name).is_dir()
 
 
-def fixed(lock: Lock, gone: Iterable[Wanted]) -> list[Source]:
+def fixed(lock: Lock, gone: Iterable[Wanted]) -> list[SourcePackage]:
     """The source packages with such files whose version stays: patched ones, and those of published figures."""
     digests = {item.file.sha256 for item in gone}
     return [source for source in lock.sources if _has(source, digests) and (patched(source) or source.package)]
@@ -172,11 +172,11 @@ def _architecture(wish: "Wish", package: Package) -> str:
     return next(key for key, wanted in wish.target.items() if name in (*wanted.packages, *wanted.follow))
 
 
-def _has(source: Source, digests: set[str]) -> bool:
+def _has(source: SourcePackage, digests: set[str]) -> bool:
     return any(file.sha256 in digests for file in source.files)
 
 
-def _stays(lock: Lock, staying: Sequence[Source]) -> WorldwiseError:
+def _stays(lock: Lock, staying: Sequence[SourcePackage]) -> WorldwiseError:
     source = staying[0]
     why = "worldwise patches it" if patched(source) else "published figures are of it"
     place = f"the suite {source.suite or lock.suite} at {lock.time(source.suite or lock.suite) or 'an unknown time'}"

@@ -189,7 +189,7 @@ class ImageStore:
 
     Args:
         lab: builds the images; its digest is part of every address.
-        notify: called with a line of text when a build begins (Begun) or ends (Done), and of what else is to be told.
+        notify: called with a line of text when a build begins (Begun) or ends (Done), and of other events.
     """
 
     def __init__(self, lab: Lab, notify: Callable[[str], None] = lambda _: None) -> None:

@@ -25,13 +25,13 @@ from worldwise.base.output import safe_text
 from worldwise.lab import cache_locks, drift, lock_differences
 from worldwise.lab.build_root import MARKER, Making, discard, require_host
 from worldwise.lab.contents import BUDGET, Contents, package_sums
-from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
+from worldwise.lab.debian.lock import Lock, Package, SourcePackage, Wanted, load_lock
 from worldwise.lab.debian.mirrors import mirrors
 from worldwise.lab.debian.store import Store
 from worldwise.lab.recent_hashes import Recent
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox import bubblewrap
-from worldwise.lab.sandbox.bubblewrap import Options, Way
+from worldwise.lab.sandbox.bubblewrap import Way, WayOptions
 from worldwise.lab.sandbox.processes import Job, Runner
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Lab:
         self._have([self.lock.wanted_package(package)], f"{package.name} {package.version}")
         return self.store.path(package)
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> SourcePackage:
         """The locked source package. Raises WorldwiseError if the lock has none of that name."""
         for source in self.lock.sources:
             if source.name == name:
@@ -279,8 +279,8 @@ class Lab:
                     f"worldwise: {self.title} is damaged; worldwise makes it anew: {problem}", style="yellow"
                 )
                 self.console.print(
-                    f"  what was made with it is used again: to have that made anew too, delete the folders images, "
-                    f"snapshots, results and traces in {self.cache}"
+                    "  images and results made with it are used again; to make them anew too, delete the folders "
+                    f"images, snapshots, results and traces in {self.cache}"
                 )
             self._have_all_that_is_needed()
             self._build()
@@ -303,7 +303,7 @@ class Lab:
             try:
                 self._have(lost, "from elsewhere what the mirrors have dropped")
             except VanishedError as error:
-                # What nothing can replace is told when something needs it.
+                # A file that nothing can replace is reported when something needs it.
                 error.items = tuple(drift.replaceable(self.lock, error.items))
                 if error.items:
                     gone.append(error)
@@ -374,7 +374,7 @@ class Lab:
 
     # --- entering ---
 
-    def command(self, argv: Sequence[str | Path], **options: Unpack[Options]) -> list[str]:
+    def command(self, argv: Sequence[str | Path], **options: Unpack[WayOptions]) -> list[str]:
         """The command line that runs `argv` (the program and its arguments) inside the lab, by bubblewrap.
 
         Inside, the lab is read-only, /tmp is empty and private, and only `binds` of the host are visible:
@@ -397,7 +397,7 @@ class Lab:
         stdin: str | None = None,
         timeout: float | None = None,
         check: bool = True,
-        **options: Unpack[Options],
+        **options: Unpack[WayOptions],
     ) -> subprocess.CompletedProcess[str]:
         """Run `argv` inside the lab (see `command`, also for the options) and wait, at most `timeout` seconds.
 

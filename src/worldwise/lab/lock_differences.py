@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a lab has for what its lock names, in the words that runs keep and reports print. See worldwise.lab.drift."""
+"""Versions that a lab has in place of its lock's, as runs keep and reports print them. See worldwise.lab.drift."""
 
 import re
 from collections.abc import Sequence

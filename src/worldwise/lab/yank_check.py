@@ -43,7 +43,7 @@ def yanked_crates(lab: Lab, crates: Sequence[Crate]) -> list[str]:
     for one in crates:
         if (one.name, one.version) not in said:
             raise WorldwiseError(
-                f"the registry says nothing of the crate {one.name} {one.version}", "check the network, and try again"
+                f"the registry does not know the crate {one.name} {one.version}", "check the network, and try again"
             )
         if said[one.name, one.version]:
             found.append(f"{one.name} {one.version}")

@@ -57,7 +57,7 @@ def features_of(architecture: str, flags: Sequence[str]) -> frozenset[str] | Non
     """
     if architecture in ARCHITECTURES:
         found = ARCHITECTURES[architecture]
-        # The one part that Armv8-M Mainline leaves to the maker of a chip and the compiler is told of.
+        # The one feature that Armv8-M Mainline leaves to the maker of a chip, and that a compiler's flag names.
         return found - {"dsp"} if any("+nodsp" in flag for flag in flags) else found
     if "-M" in architecture:
         raise ValueError(f"'{architecture}' is not known. Allowed of the M profile: {', '.join(ARCHITECTURES)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The curves there are. A curve is one row here; docs/add/add-board.md says what the guest needs besides."""
+"""All curves. A curve is one row here; docs/add/add-board.md says what the guest needs besides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -93,7 +93,7 @@ Feature = Literal["mainline", "dsp", "trustzone", "unaligned"]
 """What a Cortex-M can have: the keys of `cores.FEATURES`."""
 
 
-class Source(Model):
+class LibrarySource(Model):
     """Where a library comes from: a crate, a locked Debian source package, its own folder, or compiled packages.
 
     `parts`: the folders that are unpacked of a large source package, which must be without Debian's changes.
@@ -108,7 +108,7 @@ class Source(Model):
     packages: tuple[PackageName, ...] = ()
 
     @model_validator(mode="after")
-    def _one(self) -> "Source":
+    def _one(self) -> "LibrarySource":
         if [bool(self.crate), bool(self.debian), bool(self.packages)].count(True) != 1:
             raise ValueError(
                 "must have one of 'crate', 'debian' and 'packages'; without [source] the sources are in the folder"
@@ -220,7 +220,7 @@ class Manifest(Model):
     authors: Text = ""
     year: Annotated[int, Field(ge=1970, le=2100)] | None = None
     url: Annotated[str, Field(pattern=r"^(https://[A-Za-z0-9./-]+)?$", max_length=200)] = ""
-    source: Source | None = None
+    source: LibrarySource | None = None
     build: Build
     operations: dict[Text, tuple[Operation, ...]]
     needs: Needs = Needs()
@@ -317,7 +317,7 @@ class Portable:
             option = self.manifest.options.get(name)
             if option is None or value not in option.values or name in named:
                 has = "; ".join(f"{name}-{'|'.join(each.values)}" for name, each in self.manifest.options.items())
-                twice = " stands there twice" if name in named else " is no build option"
+                twice = " appears twice" if name in named else " is no build option"
                 raise WorldwiseError(f"'{word}'{twice} of {self.name}. It has: {has or 'none'}.")
             chosen[name] = value
             named.add(name)

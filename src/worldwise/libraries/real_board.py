@@ -27,7 +27,7 @@ def hertz(value: object) -> int:
 
 
 class Identity(Model):
-    """A register by which a board's chip is told from others with the same core.
+    """A register that distinguishes a board's chip from others with the same core.
 
     Attributes:
         name: as the chip's manual calls it.

@@ -17,7 +17,7 @@ from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS, SAID, TRACE, Machine
-from worldwise.machine.measurer import Description, Ended, StartFrom
+from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, command_line, state_of, stopped_well
@@ -94,7 +94,7 @@ class Emulator:
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ended:
+    ) -> MachineEnd:
         """Run one program on the machine; records and consoles appear in `directory` as they are written.
 
         Args:
@@ -127,7 +127,7 @@ class Emulator:
         else:
             status, command = self._from_power_on(machine, program, directory, left, progress)
         judge(status, directory, machine, self.lab, self._qemu.limits)
-        return Ended(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
+        return MachineEnd(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
 
     def steered(
         self,
@@ -136,7 +136,7 @@ class Emulator:
         directory: Path,
         plugin: Plugin | None,
         steer: Callable[[GdbStub], None],
-    ) -> Ended:
+    ) -> MachineEnd:
         """Run one program under a debugger, which stops it and writes its memory, and otherwise as `run` does.
 
         Args:
@@ -155,7 +155,7 @@ class Emulator:
         with line, self._qemu.session(machine, directory, (TRACE,) if plugin else ()) as session:
             status, command = self._snapshots.steered(session, extra, plugin, steer)
         judge(status, directory, machine, self.lab, self._qemu.limits)
-        return Ended(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
+        return MachineEnd(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
 
     def _at_once(self, session: Session, program: Sequence[str], plugin: Plugin | None) -> tuple[int, list[str]]:
         """Run a machine whose program gets its command line from the emulator."""

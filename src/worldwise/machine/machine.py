@@ -47,7 +47,7 @@ NETWORK = "host"
 SAID = "said"
 
 
-class Beside(Protocol):
+class HostProgram(Protocol):
     """A host program that runs beside a machine and talks to it through the machine's network card.
 
     Such a machine follows the host's clock, so nothing is counted on it.
@@ -98,7 +98,7 @@ class Machine:
     symbols: Mapping[str, Path]
     preload: tuple[str, ...]
     footprint: Mapping[str, int] | None = None
-    beside: Beside | None = None
+    beside: HostProgram | None = None
     least_skip: int = LEAST_SKIP
     brought: tuple[str, ...] = ()
     boot_files: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ StartFrom = Literal["snapshot", "boot"]
 
 
 @dataclass(frozen=True)
-class Ended:
+class MachineEnd:
     """How a machine ended that ran a case: its exit status, the command line or address, and how long it took."""
 
     status: int
@@ -53,7 +53,7 @@ class Measurer(Protocol):
         directory: Path,
         start: StartFrom = "snapshot",
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Ended:
+    ) -> MachineEnd:
         """Load and reset the machine and run one program on it, whose records appear in `directory` as they come.
 
         Raises HostError if no other case could be measured either, WorldwiseError if this one cannot.

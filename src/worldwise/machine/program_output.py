@@ -97,7 +97,7 @@ class Listener:
         self._thread.start()
 
     def stop(self, seconds: float = 0.0) -> None:
-        """Wait so long for the end of what comes, then listen no more: who still writes is told so by its kernel."""
+        """Wait so long for the end of the output, then close it: a program that still writes gets an error."""
         self._thread.join(seconds)
         self._stopped.set()
         self._thread.join()

@@ -64,7 +64,7 @@ class Snapshots:
         self._qemu = qemu
         self._notify = notify
         self._boot_limit = boot_limit
-        # Of a stack that does not boot, the other cases are told so at once.
+        # If a stack does not boot, the other cases fail at once with the same words.
         self._failed: dict[str, WorldwiseError] = {}
 
     def get(self, machine: Machine) -> Path:

@@ -105,7 +105,7 @@ def _available(_target: str, _implementation: str, _given: Mapping[str, str]) ->
 
 
 @dataclass(frozen=True)
-class Own:
+class FamilyPrograms:
     """Programs of a family's own, on boards and in plain Linux, in place of those of portable implementations.
 
     Attributes:
@@ -141,7 +141,7 @@ class Operation:
     reason: Reason = _available
     app: str = ""
     app_parameter: str = ""
-    own: Own | None = None
+    own: FamilyPrograms | None = None
 
 
 @dataclass(frozen=True)

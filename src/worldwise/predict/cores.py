@@ -150,7 +150,7 @@ class Flash:
     def of(self, target: str) -> tuple[str, int]:
         """The board whose flash it is, and its wait states. The board is empty if nothing ever waits.
 
-        Raises WorldwiseError if there is no such board, or nobody says what stands before its flash.
+        Raises WorldwiseError if there is no such board, or its file does not say what stands before its flash.
         """
         if self.name in (NO_FLASH, RAM):
             if self.waits:

@@ -37,7 +37,7 @@ class Domain:
     Attributes:
         code: the kind of its instructions.
         waits: whether it is in memory that makes the core wait, or stores wait; None for a core with caches.
-        by: who wrote the instructions; None if both did, or nobody says.
+        by: who wrote the instructions; None if both did, or if it is unknown.
     """
 
     code: Code

@@ -33,7 +33,7 @@ _DECIMALS = 4
 # In per cent: `worst` is rounded to two decimals.
 _ROUNDED = 0.01
 _BOTH = "of both, for nothing says who wrote the code"
-# Ratios so close to 1 are told with a third decimal.
+# Ratios so close to 1 have a third decimal.
 _CLOSE = 0.05
 
 _Percent = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -78,7 +78,7 @@ LEAST_FIGURES = 5
 TAIL = 0.025
 # What is said of the part that is inside at least holds with this confidence.
 CONFIDENCE = 0.95
-# A bias is told if so many of the figures are off to one side, and by so much in the mean, in per cent.
+# A line names a bias if so many of the figures are off to one side, and by so much in the mean, in per cent.
 ONE_SIDED = 0.8
 ONE_SIDED_BIAS = 0.5
 

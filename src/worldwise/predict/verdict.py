@@ -21,7 +21,7 @@ class Judged:
     Attributes:
         limit: in cycles.
         clock: in Hz.
-        decides: whether the budget is for its measure; others are told beside it, and decide nothing.
+        decides: whether the budget is for its measure; others stand beside it, and decide nothing.
     """
 
     estimate: Estimate

@@ -121,7 +121,7 @@ class OnBoards:
 
 
 @dataclass(frozen=True)
-class Source:
+class PublishedSource:
     """Figures of one file of published/, and the rows beside which a family shows them (its file published.py).
 
     Attributes:
@@ -141,13 +141,13 @@ class Source:
     has_tables: bool = False
 
 
-def sources() -> Mapping[str, Source]:
+def sources() -> Mapping[str, PublishedSource]:
     """Every source that a family shows, by name."""
-    return {source.name: source for source in declared("published", Source).values()}
+    return {source.name: source for source in declared("published", PublishedSource).values()}
 
 
 @dataclass(frozen=True)
-class Beside:
+class FigureBeside:
     """A published figure that stands beside a row, brought to the row's unit.
 
     Where a time of real hardware is published, `instructions` are its cycles, at one instruction per cycle.
@@ -211,15 +211,15 @@ class Published:
             self._on_boards = chosen.on_boards
             self._board_figures = self._check_board_figures(chosen.on_boards, figures, path)
 
-    def beside(self, row: Subject) -> tuple[Beside, ...]:
+    def beside(self, row: Subject) -> tuple[FigureBeside, ...]:
         """The figures that belong beside such a row, each in instructions."""
         found = [
-            Beside(figure, figure.value * match.instructions_per_unit)
+            FigureBeside(figure, figure.value * match.instructions_per_unit)
             for match, figure in self._pairs
             if match.fits(row)
         ]
         found += [
-            Beside(figure, figure.value * (figure.clock_mhz or 0))
+            FigureBeside(figure, figure.value * (figure.clock_mhz or 0))
             for figure in self._board_figures
             if self._on_boards and self._on_boards.fits(figure, row)
         ]

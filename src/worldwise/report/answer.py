@@ -17,7 +17,7 @@ from worldwise.report.report import answers, heading, sections
 from worldwise.report.sections import linux_hosts
 from worldwise.report.sections.tasks import Times
 from worldwise.report.sections.verdicts import budget_verdict
-from worldwise.report.tables import ANSWER_LINES, Answer
+from worldwise.report.tables import ANSWER_LINES, ScreenAnswer
 
 # A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
@@ -33,7 +33,7 @@ _MOST_NAMES = 8
 class _Block:
     """An answer cut to the room on the screen: so many lines of its table, so many surprises."""
 
-    answer: Answer
+    answer: ScreenAnswer
     rows: int
     surprises: int = _MOST_SURPRISES
 
@@ -69,7 +69,7 @@ def render_answer(reading: Reading, console: Console, command: str, times: Times
         print_prose(console, line)
 
 
-def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[str]) -> list[Section]:
+def _answer_sections(reading: Reading, found: Sequence[ScreenAnswer], rest: Sequence[str]) -> list[Section]:
     """The answers, cut to the room that the lines around them leave."""
     fixed = [Section(heading(reading), None, [*measured_lines(reading), *rest])]
     # One blank line stands behind the answers.
@@ -79,7 +79,7 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
     blocks = [_Block(answer, min(len(answer.table.rows), ANSWER_LINES) if answer.table else 0) for answer in found]
     # One blank line stands above each answer.
     heights = [lines_of([block.section()]) + 1 for block in blocks]
-    left: list[Answer] = []
+    left: list[ScreenAnswer] = []
     while sum(heights) + (_LEFT_LINES if left else 0) > room:
         smaller = _smaller(blocks)
         if smaller:
@@ -97,7 +97,7 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
     return [*(block.section() for block in blocks), *_left_section(left)]
 
 
-def _left_section(left: Sequence[Answer]) -> list[Section]:
+def _left_section(left: Sequence[ScreenAnswer]) -> list[Section]:
     """A line on the answers that a screen has no room for, and where they are; nothing if there are none."""
     if not left:
         return []
@@ -161,7 +161,7 @@ def _counted(reading: Reading) -> str:
     return f"{reading.unit} of the chip, at {reading.run.chip_clock or 'the clock after its reset'}"
 
 
-def _rest(found: Sequence[Answer], command: str) -> list[str]:
+def _rest(found: Sequence[ScreenAnswer], command: str) -> list[str]:
     """How to see the rest."""
     names = list(dict.fromkeys(name for answer in found for name in answer.sections))
     shown = names[:_MOST_NAMES]

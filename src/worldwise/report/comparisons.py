@@ -9,7 +9,7 @@ from rich.console import Console
 from worldwise.base.output.safe_text import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import lock_differences
-from worldwise.read.compared.comparison import Comparison, Gate, Row, Side
+from worldwise.read.compared.comparison import ComparedRow, Comparison, Gate, Side
 from worldwise.report.formats import ci_formats
 from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_prose, print_sections
@@ -97,7 +97,7 @@ def _typed(*parts: Sequence[str]) -> str:
     return "  " + " \\\n  ".join(line.removeprefix(" ") for line in lines)
 
 
-def _changed(comparison: Comparison) -> list[Row]:
+def _changed(comparison: Comparison) -> list[ComparedRow]:
     """The rows that are not the same, those over the limit first, then by how much changed."""
     return sorted(
         (row for row in comparison.rows if row.verdict != "same" or not row.same_inputs),
@@ -105,7 +105,7 @@ def _changed(comparison: Comparison) -> list[Row]:
     )
 
 
-def _brief_table(rows: Sequence[Row]) -> Table:
+def _brief_table(rows: Sequence[ComparedRow]) -> Table:
     """Without what --full has too; where cases have long ids, without the medians of which B - A is the difference."""
     table = _table(rows)
     dropped = [at for at, head in enumerate(table.headers) if head in _OF_FULL]
@@ -149,7 +149,7 @@ def to_json(comparison: Comparison) -> str:
 
 def to_csv(comparison: Comparison) -> str:
     """One line per row, units in the headers."""
-    columns: Mapping[str, Callable[[Row], object]] = {
+    columns: Mapping[str, Callable[[ComparedRow], object]] = {
         "case": lambda row: row.case,
         "case_b": lambda row: row.case_b,
         "measure": lambda row: row.measure,
@@ -264,7 +264,7 @@ def _title(comparison: Comparison) -> str:
     return f"A = {a.run}, B = {b.run}"
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[ComparedRow]) -> Table:
     calls = any(row.calls_differ is not None for row in rows)
     headers = ["case", "measure", "place", "n", "A, median\ninstr", "B, median\ninstr", "B - A\ninstr", "B / A"]
     headers += ["calls that\ndiffer", "worst call\nB - A, instr"] if calls else []
@@ -290,7 +290,7 @@ def _table(rows: Sequence[Row]) -> Table:
     return Table(headers, cells, 3)
 
 
-def _case_label(row: Row) -> str:
+def _case_label(row: ComparedRow) -> str:
     """The case; if variants are compared, the part of the id that both share."""
     if row.case == row.case_b:
         return row.case
@@ -413,7 +413,7 @@ def _lost_notes(gate: Gate) -> list[str]:
     return [Prose(f"{gate.lost} cases or rows of A are not in B (`--allow cases` lets that pass).")] * bool(gate.lost)
 
 
-def _judgement(row: Row, comparison: Comparison) -> str:
+def _judgement(row: ComparedRow, comparison: Comparison) -> str:
     """Why a row is over the limit: its median, and the worst call if calls are judged."""
     limit = comparison.gate.limit if comparison.gate else ""
     over = row.worst if row.judged == "calls" else None
@@ -421,7 +421,7 @@ def _judgement(row: Row, comparison: Comparison) -> str:
     return f"{row.name}: median {_sentence(row)}{call}; the limit is {limit}"
 
 
-def _sentence(row: Row) -> str:
+def _sentence(row: ComparedRow) -> str:
     inputs = "" if row.same_inputs else ", other inputs"
     return (
         f"{signed(row.difference)} instructions ({count(row.a.median)} to {count(row.b.median)}, "
@@ -429,6 +429,6 @@ def _sentence(row: Row) -> str:
     )
 
 
-def _ratio(row: Row) -> str:
+def _ratio(row: ComparedRow) -> str:
     """The ratio with six digits, so that a change of one instruction in a million shows."""
     return "-" if row.ratio is None else f"{row.ratio:,.6f}" if row.ratio < 100 else f"{row.ratio:,.2f}"

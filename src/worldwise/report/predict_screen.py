@@ -18,7 +18,7 @@ from worldwise.report.predictions import Line, verdict_note, what_is_done
 _MOST_ROWS = 12
 _MOST_SENTENCES = 4
 _MOST_ERRORS = 3
-# Calls that differ by more are told apart: a median says little of them. In parts of the shortest.
+# Calls that differ by more get a sentence: a median says little of them. In parts of the shortest.
 _APART = 1.2
 
 
@@ -56,7 +56,7 @@ def screen(lines: Sequence[Line], budget: Budget | None, outermost: Callable[[Li
 
 @dataclass(frozen=True)
 class _Whole:
-    """What all lines share is told once, above them."""
+    """Properties that all lines share stand once, above them."""
 
     lines: Sequence[Line]
     budget: Budget | None

@@ -20,7 +20,7 @@ from worldwise.report.sections import counts, inputs, linux_hosts, prices, tasks
 from worldwise.report.sections.counts import label, tee_rows
 from worldwise.report.sections.units import in_unit, table_in_unit
 from worldwise.report.sections.verdicts import budget_verdict
-from worldwise.report.tables import Answer, Columns, Group, declared_tables, tables_in
+from worldwise.report.tables import Columns, Group, ScreenAnswer, declared_tables, tables_in
 
 
 def sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -40,7 +40,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     return in_unit([part for group in ordered for part in group.sections(reading, full)], reading)
 
 
-def answers(reading: Reading, times: tasks.Times | None = None) -> list[Answer]:
+def answers(reading: Reading, times: tasks.Times | None = None) -> list[ScreenAnswer]:
     """The families' answers for a run on one screen, in order. They name sections that the report has.
 
     `times` are predicted, of some of its rows; None for those that the run keeps. Empty if no family has measured

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from worldwise.base.tables import Section, Table, count
 from worldwise.read.models import Row
 from worldwise.report.surprises import spread_surprises
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ def answer(
     verdict: str = "",
     tiers: Sequence[object] = (),
     rank: int = 100,
-) -> list[Answer]:
+) -> list[ScreenAnswer]:
     """An answer on one screen, in a list; none without items. See Answer.
 
     Args:
@@ -110,7 +110,7 @@ def answer(
         return []
     spare = sorted((column.spare, at) for at, column in enumerate(columns) if column.spare)
     return [
-        Answer(
+        ScreenAnswer(
             title,
             table(items, columns),
             verdict,

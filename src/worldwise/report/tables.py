@@ -66,7 +66,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ScreenAnswer:
     """A run's answer, on one screen, to the question of its suite.
 
     Attributes:
@@ -113,7 +113,7 @@ class Answer:
         return max(0, len(self.table.rows) - most) if self.table else 0
 
 
-def _no_answers(_reading: Reading) -> list[Answer]:
+def _no_answers(_reading: Reading) -> list[ScreenAnswer]:
     return []
 
 
@@ -148,7 +148,7 @@ class Tables:
     """
 
     groups: tuple[Group, ...] = ()
-    answers: Callable[[Reading], list[Answer]] = _no_answers
+    answers: Callable[[Reading], list[ScreenAnswer]] = _no_answers
     task: Callable[[Row], Task | None] = _no_task
     operations: Mapping[str, str] = field(default_factory=dict)
     own: Collection[str] = ()

@@ -18,7 +18,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
-from worldwise.machine.measurer import Ended, StartFrom
+from worldwise.machine.measurer import MachineEnd, StartFrom
 from worldwise.machine.plugin import Plugin, cut_plugin
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import family_of
@@ -201,7 +201,7 @@ def run_case(
     directory: Path,
     start: StartFrom = "snapshot",
     progress: Callable[[int], None] = lambda _: None,
-) -> Ended:
+) -> MachineEnd:
     """Run a case on one machine, or as a campaign of many; its records appear in `directory`.
 
     Raises WorldwiseError as Emulator.run does, and if a machine of a campaign does not do its step.
@@ -220,7 +220,7 @@ def run_case(
     trial.begin()
     campaign.tries[case.operation](trial)
     trial.end()
-    return Ended(0, trial.command, trial.seconds)
+    return MachineEnd(0, trial.command, trial.seconds)
 
 
 def outcomes(records: Sequence[Record]) -> list[Outcome]:

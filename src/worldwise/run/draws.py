@@ -7,12 +7,12 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.machine.machine import RECORDS
-from worldwise.machine.measurer import Ended
+from worldwise.machine.measurer import MachineEnd
 from worldwise.run.folder.rundir import LIMITS
 from worldwise.run.results import ResultStore
 
 
-def bring(results: ResultStore, digest: str, directory: Path, name: str, run: Callable[[Path], Ended]) -> None:
+def bring(results: ResultStore, digest: str, directory: Path, name: str, run: Callable[[Path], MachineEnd]) -> None:
     """Put the records of another case into a file of a case's directory, from the results if they are there.
 
     `digest` is their address, and `run` measures that case in an empty folder. Raises WorldwiseError if it fails.

@@ -186,7 +186,7 @@ def entry_of(program: Path, name: str) -> tuple[int, bytes]:
     for start, end, function in functions(program):
         if function == name:
             return start, code_at(program, start, end)
-    raise WorldwiseError(f"{program}: has no function {name}: nothing tells where a call begins")
+    raise WorldwiseError(f"{program}: has no function {name}: so the begin of a call is unknown")
 
 
 def _stop_at(debugger: GdbStub, entry: int, code: bytes) -> None:

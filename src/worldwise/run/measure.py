@@ -25,22 +25,21 @@ from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import RECORDS, Machine
-from worldwise.machine.measurer import Ended, Measurer
-from worldwise.plan.budget import Budget
-from worldwise.plan.case import Case, Unavailable
+from worldwise.machine.measurer import MachineEnd, Measurer
+from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.inputs import others
-from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords
 from worldwise.run import campaign, draws
 from worldwise.run.case_check import check_run, found_words
 from worldwise.run.emulator_count import count_again
 from worldwise.run.folder import reproduction as compare
-from worldwise.run.folder.manifests import CaseManifest, OwnEntry, ShardEntry
+from worldwise.run.folder.manifests import CaseManifest
+from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
-from worldwise.run.options import Beside, Elsewhere, Options, Progress
+from worldwise.run.options import Elsewhere, MeasureOptions, Progress, WhileLastCases
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.work import Work, by_variant, compile_order
 from worldwise.targets.all_targets import EMULATED, Target
@@ -76,9 +75,9 @@ class Bench:
 
     lab: Lab
     progress: Progress
-    options: Options
+    options: MeasureOptions
     elsewhere: Elsewhere | None = None
-    beside: Beside | None = None
+    beside: WhileLastCases | None = None
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
     board: GdbBoard | SshHost | None = field(init=False)
@@ -116,38 +115,18 @@ class Bench:
             return BoardTarget(name, self.board.board, self.unit, self.board.serial is not None)
         return EMULATED[name]
 
-    def new_run(
-        self,
-        runs: Path,
-        suite: Suite,
-        cases: Sequence[Case],
-        budget: Budget | None,
-        samples: int | None,
-        unavailable: Sequence[Unavailable] | None = None,
-        own: Sequence[OwnEntry] = (),
-        shard: ShardEntry | None = None,
-    ) -> RunWriter:
-        """A run's directory with its provenance, nothing measured yet: see RunWriter.create."""
-        return RunWriter.create(
-            runs,
-            suite,
-            cases=cases,
-            host=host_facts(),
-            git=revision(),
-            lab=self.lab.digest,
-            packages=self.lab.lock.versions(),
-            drift=self.lab.differing,
-            budget=budget,
-            samples=samples,
-            unavailable=unavailable,
-            own=own,
+    def new_run(self, runs: Path, plan: RunPlan) -> RunWriter:
+        """A run's directory with its provenance, nothing measured yet. Raises WorldwiseError."""
+        lab, remote = self.lab, self.options.remote
+        made = RunProvenance(host_facts(), revision(), lab.digest, lab.lock.versions(), lab.differing)
+        counting = Counting(
             unit=self.unit,
-            via=remote.via if (remote := self.options.remote) else "",
-            shard=shard,
+            via=remote.via if remote else "",
             chip_clock=remote.chip_clock if remote else None,
             measured_on=self.measurer.describe().facts,
             seeds=self.options.seeds,
         )
+        return RunWriter.create(runs, plan, made, counting)
 
     def build(self, cases: Sequence[Case]) -> None:
         """Build what the cases need before the run starts, for code that may not compile. Raises WorldwiseError.
@@ -244,7 +223,7 @@ class Bench:
         self.progress.case_done(case, CaseEnd(f"{seconds:.1f} s{found_words(case, checked)}"))
         return None
 
-    def run(self, case: Case, machine: Machine, directory: Path) -> tuple[Ended, CheckedRecords]:
+    def run(self, case: Case, machine: Machine, directory: Path) -> tuple[MachineEnd, CheckedRecords]:
         """Run a case here and check its records, which appear in the directory. Raises WorldwiseError."""
         ended = self._run(case, machine, directory)
         # A guest that cannot write its record can only stop; the host finds the reason here.
@@ -258,7 +237,7 @@ class Bench:
             run = functools.partial(self._measured_beside, other, machine)
             draws.bring(self.results, self._digest(machine, other), directory, name, run)
 
-    def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> Ended:
+    def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         return self.run(case, machine, directory)[0]
 
     def _take(
@@ -280,7 +259,7 @@ class Bench:
             wall_seconds=by[1],
         )
 
-    def _run(self, case: Case, machine: Machine, directory: Path) -> Ended:
+    def _run(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         """Run a case; its records appear in the directory."""
         program, start = self.target(case.target).program(case), self.options.start
 

@@ -104,7 +104,7 @@ def remote_of(
     name, board = targets[0], boards()[targets[0]]
     if board.secure:
         raise WorldwiseError(
-            f"--via {via}: {name} has two programs, and a debugger is given one.",
+            f"--via {via}: {name} has two programs, and a debugger loads one.",
             "leave --via out, or choose a board without [secure]",
         )
     if clock and clock not in board.clocks:
@@ -172,7 +172,7 @@ def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: 
         )
     if manifest.unit != found.unit:
         raise WorldwiseError(
-            f"run {run} counts {manifest.unit}, but what is there now counts {found.unit}: one run has one unit",
+            f"run {run} counts {manifest.unit}, but the board or host counts {found.unit} now: one run has one unit",
             "start a new run",
         )
     before = manifest.measured_on

@@ -30,7 +30,7 @@ class Progress(Protocol):
         """A case is done; `how` says measured, reused or failed, and how long it took."""
 
 
-class Beside(Protocol):
+class WhileLastCases(Protocol):
     """What is done of a run while its last cases are measured, in the place of one machine."""
 
     def begin(self, run: Run) -> None:
@@ -41,7 +41,7 @@ class Beside(Protocol):
 
 
 @dataclass(frozen=True)
-class Options:
+class MeasureOptions:
     """How to measure.
 
     Attributes:
@@ -69,7 +69,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Measured:
+class WorkerResult:
     """A case that a worker has measured.
 
     Attributes:
@@ -100,7 +100,7 @@ class Elsewhere(Protocol):
     def build(self, cases: Sequence[Case]) -> None:
         """Have a worker build what cases of one variant need. What cannot be built there is no error."""
 
-    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> Measured | None:
+    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> WorkerResult | None:
         """Have a worker measure a case, whose address is `digest`, for a run.
 
         None if the case failed there: then this machine is to say why.

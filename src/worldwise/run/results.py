@@ -177,7 +177,7 @@ def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
         and isinstance(command, list)
         and all(isinstance(word, str) for word in command)
     ):
-        raise ValueError("what it says of the measurement is of another kind")
+        raise ValueError("its description of the measurement has another form")
     return Result(
         directory,
         run,

@@ -16,7 +16,7 @@ _Measured = TypeVar("_Measured")
 
 
 @dataclass(frozen=True)
-class Ended(Generic[_Built, _Measured]):
+class WorkEnd(Generic[_Built, _Measured]):
     """A build or a measurement that has ended; one of the futures is set. `cases` are the cases that it was for."""
 
     cases: Sequence[Case]
@@ -80,16 +80,16 @@ class Work(Generic[_Built, _Measured]):
         """Begin no further build; cases already built are still measured."""
         self._groups.clear()
 
-    def ended(self, pool: ThreadPoolExecutor) -> Iterator[Ended[_Built, _Measured]]:
+    def ended(self, pool: ThreadPoolExecutor) -> Iterator[WorkEnd[_Built, _Measured]]:
         """Yields each piece of work as it ends, until all is done; `pool` has room for one thread more than `jobs`."""
         self._begin(pool)
         while self._building or self._running or self._besides:
             waiting: list[Future[Any]] = [*self._building, *self._running, *self._besides]
             done = wait(waiting, return_when=FIRST_COMPLETED).done
             for built in [future for future in self._building if future in done]:
-                yield Ended(self._building.pop(built), build=built)
+                yield WorkEnd(self._building.pop(built), build=built)
             for measured in [future for future in self._running if future in done]:
-                yield Ended([self._running.pop(measured)], measurement=measured)
+                yield WorkEnd([self._running.pop(measured)], measurement=measured)
             for task in self._besides & done:
                 self._besides.remove(task)
                 task.result()

@@ -46,7 +46,7 @@ def counter_macros(clock: int) -> dict[str, int]:
     # Both ends of a region are read to the tick, so two ticks must be less than half an instruction.
     if clock * 2**_SHIFT <= 4 * 10**9:
         raise WorldwiseError(
-            f"a core at {clock} Hz counts too slowly for single instructions to be told apart",
+            f"a core at {clock} Hz counts too slowly to distinguish single instructions",
             "the emulated machine's clock must be 4 MHz or more",
         )
     if clock % 1000:

@@ -13,13 +13,13 @@ from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board
 from worldwise.libraries.crates import Crates
 from worldwise.libraries.portable import NO_CURVE
-from worldwise.machine.machine import Beside
+from worldwise.machine.machine import HostProgram
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import app_of, family_of_app, operation_of
 from worldwise.targets.architecture import Architecture
 
 
-def _nothing_beside(_case: Case) -> Beside | None:
+def _nothing_beside(_case: Case) -> HostProgram | None:
     return None
 
 
@@ -67,7 +67,7 @@ class Images:
     board_program: Callable[[Case], str] = _of_curve
     build_first: Callable[[Callable[[str], None]], object] = _nothing_first
     sizes_ta: bool = False
-    beside: Callable[[Case], Beside | None] = _nothing_beside
+    beside: Callable[[Case], HostProgram | None] = _nothing_beside
     host_files: tuple[str, ...] = ()
     patience: float = 0
     waits_for_timers: Callable[[Case], bool] = _never

@@ -16,7 +16,7 @@ from worldwise.machine.machine import (
     FIXED_DATE,
     NETWORK,
     READY_SYMBOL,
-    Beside,
+    HostProgram,
     Machine,
 )
 from worldwise.plan.case import Case
@@ -48,7 +48,7 @@ class OpteeMachineTarget:
     memory_mib: int = 1024
     core: str = "cortex-a72"
     # The host program for cases that have none of their own.
-    beside: Beside | None = None
+    beside: HostProgram | None = None
     # (case, feature of OP-TEE) -> the programs in place of those of the case.
     programs: Callable[[Case, str], Recipe] | None = None
 
@@ -120,7 +120,7 @@ class OpteeMachineTarget:
         own = (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
         return (*own, *settings(case))
 
-    def _beside(self, case: Case) -> Beside | None:
+    def _beside(self, case: Case) -> HostProgram | None:
         """The host program that runs beside the case's machine."""
         return images_of(case).beside(case) or self.beside
 

@@ -40,7 +40,7 @@ PLACES: Mapping[str, Place] = {
 
 
 def place_of(machine: str) -> Place:
-    """Where a scheme lies in a machine. Raises WorldwiseError listing those there are."""
+    """Where a scheme lies in a machine. Raises WorldwiseError listing all machines."""
     if machine not in PLACES:
         raise choice_error("--machine", machine, [f"{name} ({place.core})" for name, place in PLACES.items()])
     return PLACES[machine]

@@ -163,7 +163,7 @@ def not_on_a_host(case: Case) -> str:
 
 def _not_with_a_tee(case: Case) -> str:
     if case.operation in _OF_SUPPLICANT:
-        return "most of them is in another process, tee-supplicant"
+        return "most of their work is in another process, tee-supplicant"
     if case_app(case) not in _CLIENTS or not case.measures or {key for key, _ in case.parameters} & {*_EMULATED}:
         return "they need the emulated machine's programs, kernel or firmware"
     return ""

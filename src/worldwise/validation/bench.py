@@ -15,7 +15,7 @@ from worldwise.lab.roots import MAIN
 from worldwise.lab.sandbox.lent_folders import scratch
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.plugin import cycles_plugin
-from worldwise.validation.cells import Call
+from worldwise.validation.cells import CellCall
 from worldwise.validation.programs import PROGRAMS, Origins
 
 # Seconds that a cell may take: the longest has 25 million instructions a call.
@@ -88,7 +88,7 @@ class Bench:
             self._images[name] = self.store(program.root).get(program.recipe(Origins(self.store, self.notify)))
         return self._images[name]
 
-    def program(self, call: Call) -> Path:
+    def program(self, call: CellCall) -> Path:
         """The file of the program that makes a call, built if missing."""
         return self.image(call.program).file(PROGRAMS[call.program].file(call.operation))
 
@@ -98,7 +98,7 @@ class Bench:
             self._plugin = self.store(MAIN).get(cycles_plugin()).file("cycles.so")
         return self._plugin
 
-    def run(self, call: Call, tables: Mapping[str, str]) -> Passed:
+    def run(self, call: CellCall, tables: Mapping[str, str]) -> Passed:
         """Make calls with models of cores, whose caches and predictors are empty before the first.
 
         Args:
@@ -133,7 +133,7 @@ class Bench:
         return _passed(call, built.calls, result.stdout, [json.loads(line) for line in lines])
 
 
-def _passed(call: Call, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
+def _passed(call: CellCall, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
     """What the program and the plugin said, checked against each other."""
     regions = [line for line in lines if line["type"] == "region"]
     words = said.split()

@@ -50,7 +50,7 @@ _IN_C = ("chacha20", "poly1305")
 
 
 @dataclass(frozen=True, order=True)
-class Call:
+class CellCall:
     """What a program calls: see the usage in guest/validation/cells.c. The compiler is the first word of its name."""
 
     program: str
@@ -71,7 +71,7 @@ class Cell:
 
     figure: Figure
     which: Set
-    call: Call
+    call: CellCall
 
     @property
     def cycles(self) -> float:
@@ -85,7 +85,7 @@ class Cell:
         return f"{self.figure.core} with {flash.waits} wait states of {flash.board}" if flash else self.figure.core
 
 
-def call_of(figure: Figure) -> Call | None:
+def call_of(figure: Figure) -> CellCall | None:
     """What stands for a figure; None if nothing here does."""
     if figure.source in _MCU:
         return _MCU[figure.source](figure)
@@ -94,38 +94,38 @@ def call_of(figure: Figure) -> Call | None:
     program = _SOURCES[figure.source] or _LIB25519[figure.core]
     if program == "s2n":
         variant = "alt" if figure.file.rsplit("/", 1)[-1].startswith("alt-") else "plain"
-        return Call(program, figure.what, 32, variant, "assembly")
+        return CellCall(program, figure.what, 32, variant, "assembly")
     operation, implementation = figure.what.split()
-    return Call(program, operation, figure.length or 0, implementation, figure.compiler.split()[0])
+    return CellCall(program, operation, figure.length or 0, implementation, figure.compiler.split()[0])
 
 
-def _cifra(figure: Figure) -> Call | None:
+def _cifra(figure: Figure) -> CellCall | None:
     if figure.what not in CIFRA:
         return None
     how = "assembly" if "assembly" in figure.what else "compiled"
-    return Call(f"cifra-{figure.core.removeprefix('cortex-')}", CIFRA[figure.what], 0, how, "gcc")
+    return CellCall(f"cifra-{figure.core.removeprefix('cortex-')}", CIFRA[figure.what], 0, how, "gcc")
 
 
-def _c25519(figure: Figure) -> Call | None:
+def _c25519(figure: Figure) -> CellCall | None:
     _, operation, length, _ = figure.what.split()
-    return Call(f"c25519-{figure.core}", operation, 32, "compiled", "gcc") if length == "32" else None
+    return CellCall(f"c25519-{figure.core}", operation, 32, "compiled", "gcc") if length == "32" else None
 
 
-def _wolfssl(figure: Figure) -> Call | None:
+def _wolfssl(figure: Figure) -> CellCall | None:
     if why_not_wolfssl(figure):
         return None
     program = _BUILDS[figure.build]
     operation, length = _WOLFSSL[figure.what]
     by_core = length == 0 or length == 512 or (program == "wolfssl-h753" and operation not in _IN_C)
-    return Call(program, operation, length, "assembly" if by_core else "compiled", "gcc")
+    return CellCall(program, operation, length, "assembly" if by_core else "compiled", "gcc")
 
 
-def _p256_m(figure: Figure) -> Call | None:
-    return Call("p256-m", figure.what, 0, "compiled", "gcc") if figure.core == "cortex-m4" else None
+def _p256_m(figure: Figure) -> CellCall | None:
+    return CellCall("p256-m", figure.what, 0, "compiled", "gcc") if figure.core == "cortex-m4" else None
 
 
-def _p256_cortex_m4(figure: Figure) -> Call:
-    return Call("p256-cortex-m4", figure.what, 0, "assembly", "gcc")
+def _p256_cortex_m4(figure: Figure) -> CellCall:
+    return CellCall("p256-cortex-m4", figure.what, 0, "assembly", "gcc")
 
 
 def why_not_wolfssl(figure: Figure) -> str:
@@ -169,7 +169,7 @@ def why_not(figure: Figure) -> str:
     return ""
 
 
-_MCU: Mapping[str, Callable[[Figure], Call | None]] = {
+_MCU: Mapping[str, Callable[[Figure], CellCall | None]] = {
     "cifra": _cifra,
     "riot-c25519": _c25519,
     "wolfssl": _wolfssl,
@@ -178,7 +178,7 @@ _MCU: Mapping[str, Callable[[Figure], Call | None]] = {
 }
 
 
-def cycles_of(figure: Figure, call: Call) -> float:
+def cycles_of(figure: Figure, call: CellCall) -> float:
     """A figure's value in cycles of its call: a time takes the board's clock."""
     mhz = float(figure.clock_mhz or 0)
     match figure.unit:

@@ -16,7 +16,7 @@ Place = tuple[int, int]
 
 # llvm-mca repeats a block this often; the cycles of one pass are the total divided by it.
 ITERATIONS = 20
-# What llvm-mc and llvm-mca are told of the architecture.
+# The architecture, as llvm-mc and llvm-mca get it.
 _A64 = ("-triple=aarch64", "-mattr=+v8.2a,+crypto")
 _T32: Mapping[str, tuple[str, ...]] = {
     "cortex-m3": ("-triple=thumbv7m",),

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.validation.bench import Bench, Block, Passed
-from worldwise.validation.cells import Call, Cell
+from worldwise.validation.cells import Cell, CellCall
 from worldwise.validation.code import WITHOUT_MCA, Code, Place, mca_cycles, vector_share, weighted
 from worldwise.validation.programs import NEW
-from worldwise.validation.record import Made, Row, Run, engine_digest, figures_digests, table_digest
+from worldwise.validation.record import FigureRow, Made, Run, engine_digest, figures_digests, table_digest
 
 
 def measure(
@@ -78,14 +78,14 @@ def measure_changed(
 
 def _passes(
     bench: Bench, cells: Sequence[Cell], tables: Mapping[str, str], workers: int, progress: Callable[[int, int], None]
-) -> dict[Call, Passed]:
+) -> dict[CellCall, Passed]:
     """Each call once, with the models of all cores that have a figure of it."""
-    cores: dict[Call, dict[str, str]] = {}
+    cores: dict[CellCall, dict[str, str]] = {}
     for cell in cells:
         cores.setdefault(cell.call, {})[cell.figure.core] = tables[cell.table]
     lock, done = threading.Lock(), 0
 
-    def one(call: Call) -> Passed:
+    def one(call: CellCall) -> Passed:
         nonlocal done
         passed = bench.run(call, cores[call])
         with lock:
@@ -101,7 +101,7 @@ _Blocks = dict[tuple[Code, str], dict[Place, float]]
 
 
 def _mca(
-    bench: Bench, cells: Sequence[Cell], passed: Mapping[Call, Passed], code: Mapping[Call, Code], workers: int
+    bench: Bench, cells: Sequence[Cell], passed: Mapping[CellCall, Passed], code: Mapping[CellCall, Code], workers: int
 ) -> _Blocks:
     """Cycles of the blocks that were executed, by program and core, of the cores that LLVM has a model of."""
     lab = bench.lab(NEW)
@@ -121,11 +121,11 @@ def _places(blocks: Iterable[Iterable[Block]]) -> list[Place]:
     return sorted({(block.pc, block.instructions) for some in blocks for block in some})
 
 
-def _row(cell: Cell, passed: Passed, code: Code, mca: _Blocks) -> Row:
+def _row(cell: Cell, passed: Passed, code: Code, mca: _Blocks) -> FigureRow:
     figure, call = cell.figure, cell.call
     spent = passed.cores[figure.core]
     blocks = mca.get((code, figure.core))
-    return Row(
+    return FigureRow(
         core=figure.core,
         which=cell.which,
         source=figure.source,

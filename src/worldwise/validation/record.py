@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from worldwise.base import paths
 from worldwise.base.json_model import load_json
 from worldwise.lab.image import tree_digest
-from worldwise.validation.cells import Call
+from worldwise.validation.cells import CellCall
 from worldwise.validation.figures import SETS, Set, figures_file, load_file
 
 MEASURED = paths.MEASURED / "validation"
@@ -29,7 +29,7 @@ class _Kept(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class Row(_Kept):
+class FigureRow(_Kept):
     """A figure and its prediction.
 
     Attributes:
@@ -84,9 +84,9 @@ class Row(_Kept):
         return "vector" if self.vector >= VECTOR_SHARE else "integer"
 
     @property
-    def call(self) -> Call:
+    def call(self) -> CellCall:
         """What was called."""
-        return Call(self.program, self.operation, self.length, self.implementation, self.compiler.split()[0])
+        return CellCall(self.program, self.operation, self.length, self.implementation, self.compiler.split()[0])
 
 
 class Made(_Kept):
@@ -110,7 +110,7 @@ class Run(_Kept):
 
     format: Literal[1] = 1
     made: Made
-    rows: tuple[Row, ...] = Field(strict=False)
+    rows: tuple[FigureRow, ...] = Field(strict=False)
 
 
 def interquartile_mean(values: tuple[int, ...]) -> float:

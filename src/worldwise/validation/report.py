@@ -7,7 +7,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.validation.blind_test.report_tables import again_section, blind_section, changed_section, numbers
 from worldwise.validation.blind_test.results import kept_blind
 from worldwise.validation.cells import left_out
-from worldwise.validation.record import Row, Run, error_of
+from worldwise.validation.record import FigureRow, Run, error_of
 from worldwise.validation.statistics import (
     FLAT,
     MCA,
@@ -60,7 +60,7 @@ def _blind(run: Run) -> list[Section]:
     return [blind_section(found), *later, *again_section(found), changed_section(run, found)]
 
 
-def _cores(rows: Iterable[Row]) -> list[str]:
+def _cores(rows: Iterable[FigureRow]) -> list[str]:
     return sorted({row.core for row in rows})
 
 
@@ -153,7 +153,7 @@ def _page(found: Iterable[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def worst(run: Run, core: str, most: int) -> list[Row]:
+def worst(run: Run, core: str, most: int) -> list[FigureRow]:
     """The held-out figures of a core that are furthest off, the worst first."""
     rows = [row for row in held_out(run.rows) if row.core == core]
     return sorted(rows, key=lambda row: -abs(row.error))[:most]

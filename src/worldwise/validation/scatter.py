@@ -6,7 +6,7 @@ from typing import Any
 
 from worldwise.report.drawing.figures import WIDTHS
 from worldwise.report.drawing.vega import INK, axis, chart, panel_title
-from worldwise.validation.record import Row, Run
+from worldwise.validation.record import FigureRow, Run
 
 # Sets, and how their points look: those the cores' numbers may be fitted to are hollow.
 _LOOKS = {
@@ -51,7 +51,7 @@ def scatter(run: Run) -> bytes:
     return chart("validation", "scatter", title, words, spec, ()).file("svg", WIDTHS["full"], notes)
 
 
-def _panel(core: str, rows: Sequence[Row], looks: dict[str, Any]) -> dict[str, Any]:
+def _panel(core: str, rows: Sequence[FigureRow], looks: dict[str, Any]) -> dict[str, Any]:
     cycles = [row.hardware for row in rows]
     values = [
         {"set": _LOOKS[row.which, row.kind][0], "cycles": row.hardware, "error": round(row.error, 3)} for row in rows

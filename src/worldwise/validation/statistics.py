@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from worldwise.predict.domains import NOT_FLOAT, Domain, kinds_of
 from worldwise.predict.errors import ALL, FITTED, rank, took
 from worldwise.validation.blind_test.results import BlindFigures, changed, judging, kept_blind, of_today
-from worldwise.validation.record import Row, Run, error_of
+from worldwise.validation.record import FigureRow, Run, error_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Judge:
 PROGRAMS = ("lib25519", "libntruprime")
 
 
-def domain_of(row: Row) -> Domain:
+def domain_of(row: FigureRow) -> Domain:
     """What a row's code is. None of the run's programs computes with floating-point numbers."""
     return Domain(
         "neon" if row.kind == "vector" else "integer",
@@ -105,11 +105,11 @@ def domain_of(row: Row) -> Domain:
     )
 
 
-def _is_assembly(row: Row) -> bool:
+def _is_assembly(row: FigureRow) -> bool:
     return row.implementation == "assembly" or row.implementation.startswith("arm64-")
 
 
-def held_out(rows: Iterable[Row]) -> list[Row]:
+def held_out(rows: Iterable[FigureRow]) -> list[FigureRow]:
     """The rows to whose figures nothing was fitted."""
     return [row for row in rows if row.which == "validation"]
 
@@ -227,7 +227,7 @@ def _line(core: str, kind: str, one: Errors) -> dict[str, object]:
     }
 
 
-def best_flat(rows: Sequence[Row]) -> float:
+def best_flat(rows: Sequence[FigureRow]) -> float:
     """The one number of cycles per instruction that leaves the smallest median error in these rows."""
     candidates = sorted(row.hardware / row.instructions for row in rows)
 
@@ -247,7 +247,7 @@ class Way:
 
     column: str
     name: str
-    predict: Callable[[Row], float]
+    predict: Callable[[FigureRow], float]
 
 
 def ways(run: Run, core: str) -> list[Way]:

@@ -39,7 +39,7 @@ _SPARE = ("unit",)
 @click.option("--note", metavar="TEXT", default="", help="What is special about the board or the measurement.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="The file, for measured/hardware/.")
 @click.option("--check", "checked", is_flag=True, help="Check the files of measured/hardware, and pack nothing.")
-@click.option("--list", "listed", is_flag=True, help="List the figures of hardware that are there, and pack nothing.")
+@click.option("--list", "listed", is_flag=True, help="List the known figures of hardware, and pack nothing.")
 @runs_option
 def contribute(
     run: str,
@@ -54,7 +54,7 @@ def contribute(
 ) -> None:
     """Pack a RUN that --via measured as one file, for measured/hardware: every sample, board, versions.
 
-    No path, no address, no name of a computer or of a person is in it. docs/use/board.md says how it is sent.
+    The file has no path, no address, and no name of a computer or a person. docs/use/board.md says how to send it.
 
     \b
       worldwise contribute latest --silicon "STM32F446RET6 revision A" \\

@@ -40,8 +40,8 @@ _CORE = click.option("--core", metavar="NAME", help="The core that predicts.  [d
 def judge(run: str, core: str | None, form: str, output: Path | None, full: bool, runs: Path) -> None:
     """Put cycles of silicon beside the exact count and the prediction: RUN was measured with --via.
 
-    Each case runs once more on the emulated machine, with the model of the core: what is kept from an equal run is
-    taken. Where the processor counts instructions itself, its count must equal the emulator's.
+    Each case runs once more on the emulated machine, with the model of the core: results of an equal run are reused.
+    Where the processor counts instructions itself, its count must equal the emulator's.
 
     \b
       worldwise judge latest
@@ -85,14 +85,14 @@ def calibrate(
 ) -> None:
     """Fit a core to a RUN on silicon, by half of its cases; the other half says what the fit is worth.
 
-    Only what cores/NAME.toml and the board's file declare fittable is fitted: wait states, and what branches cost.
-    Every combination is tried, eight in one pass of a case, so that it takes minutes.
+    It fits only the numbers that cores/NAME.toml and the board's file declare fittable: wait states, and the cost of
+    branches. Every combination is tried, eight in one pass of a case, so that it takes minutes.
 
     \b
       worldwise calibrate latest
       worldwise calibrate latest --fit flash_wait_states --output cores/cortex-m4-mine.toml
 
-    Exit status: 0 all is well; 1 it could not be fitted, or must not.
+    Exit status: 0 all is well; 1 the core could not be fitted, or must not be.
     """
     if output:
         check_output(output)

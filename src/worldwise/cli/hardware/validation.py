@@ -72,7 +72,7 @@ def measure(jobs: int | None, kept: bool, changed: bool, runs: Path) -> None:
     """Build the measured libraries, run every figure's code through the models, and print the errors.
 
     The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
-    Programs of a Cortex-M are compiled as those of boards. Minutes, once these are there. The files are in
+    Programs of a Cortex-M are compiled as those of boards. It takes minutes, once they exist. The files are in
     RUNS/validation.
 
     \b
@@ -101,7 +101,7 @@ def show(file: Path, full: bool, every: bool) -> None:
 
 @validation.command()
 def check() -> None:
-    """Say whether the repository's run was made with the engine and the cores that are there. Exit status 1 if not.
+    """Say whether the repository's run was made with today's engine and cores. Exit status 1 if not.
 
     \b
       worldwise validation check
@@ -109,7 +109,7 @@ def check() -> None:
     stale = out_of_date(load_run(), cell_tables())
     if stale:
         raise WorldwiseError(
-            f"the validation was not measured with what is there: {', '.join(stale)} changed",
+            f"the validation was measured with other sources: {', '.join(stale)} changed",
             "`worldwise validation measure --keep` measures it anew",
         )
-    safe_text.echo("measured with what is there")
+    safe_text.echo("measured with today's engine, cores and figures")

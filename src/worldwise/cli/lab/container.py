@@ -115,7 +115,7 @@ def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
     # pip takes the version from there too.
     named = re.fullmatch(r"worldwise-([^-]+)(?:-[^-]+){3}\.whl", wheel.name)
     if not named:
-        raise WorldwiseError(f"{wheel}: has not the name of a wheel of worldwise, as pip needs it", _WHEEL)
+        raise WorldwiseError(f"{wheel}: its name is not that of a wheel of worldwise, which pip needs", _WHEEL)
     try:
         revision = _file_of(wheel, "revision").decode().strip()
         lock = parse_lock(_file_of(wheel, "lab/lock.json"))

@@ -16,7 +16,7 @@ from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.lab import drift, lock_differences
 from worldwise.lab.debian import relock
-from worldwise.lab.debian.lock import Lock, Source, differences, dump_lock, load_lock
+from worldwise.lab.debian.lock import Lock, SourcePackage, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish
 from worldwise.lab.roots import RECIPE, Root
@@ -39,7 +39,7 @@ class Proposal:
     old: Lock
     new: Lock
     text: str
-    staying: tuple[Source, ...]
+    staying: tuple[SourcePackage, ...]
 
 
 def proposal(root: Root) -> Proposal:
@@ -52,7 +52,7 @@ def proposal(root: Root) -> Proposal:
     mirror = next(mirrors(wish.suites.binary), None)
     if mirror is None:
         raise no_mirror()
-    staying: list[Source] = []
+    staying: list[SourcePackage] = []
     with relock.offer(wish, mirror) as apt:
         for source in old.sources:
             suite, package = source.suite or old.suite, source.package or source.name

@@ -29,7 +29,9 @@ from worldwise.lab.sandbox.network import Bind
 
 @listing_roots
 @root_argument
-@click.option("--all", "everything", is_flag=True, help="Also download what is else left for its first use.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also download the files that otherwise wait for their first use."
+)
 @click.option(
     "--from",
     "kinds",
@@ -43,7 +45,7 @@ from worldwise.lab.sandbox.network import Bind
 def build(context: click.Context, name: str, everything: bool, kinds: tuple[str, ...]) -> None:
     """Download the packages of the lab, or of the root NAME, and make it if it is missing.
 
-    What measured machines are made of is downloaded at its first use.
+    The packages of measured machines are downloaded at their first use.
 
     \b
       worldwise lab build
@@ -64,9 +66,9 @@ def build(context: click.Context, name: str, everything: bool, kinds: tuple[str,
 
 @listing_roots
 @root_argument
-@click.option("--undo", is_flag=True, help="Go back to the lock: what is made next is the lab that it describes.")
+@click.option("--undo", is_flag=True, help="Go back to the lock: the next command makes the lab that it describes.")
 def drift(name: str, undo: bool) -> None:
-    """Say what the lab has in place of what its lock names.
+    """List the versions that the lab has in place of its lock's.
 
     A lab differs from its lock if files of the lock were gone from every source when it was made; --undo goes back to
     the lock. Exit status 1 if the lab differs.
@@ -144,7 +146,7 @@ def _downloaded(place: Lab, files: Iterable[File]) -> str:
 def check(name: str) -> None:
     """Hash every file of the lab and compare with what was made. Exit status 1 if one differs.
 
-    Every start does a part of it. What is found damaged is made anew by the next command that needs it.
+    Every start does a part of it. The next command that needs a damaged root makes it anew.
 
     \b
       worldwise lab check
@@ -191,8 +193,8 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
 
     The program may do in that directory what you may. If you are root, the program runs as a user that owns nothing
     else on this host, the same one each time: it may read the directory, and write where the permissions let all users
-    write. --lend . gives it the directory as its own, --lend DIR a folder of it. What stands behind the program is the
-    program's own.
+    write. --lend . gives it the directory as its own, --lend DIR a folder of it. Arguments behind the program are its
+    own.
 
     \b
       worldwise lab enter
@@ -235,7 +237,7 @@ def _check_lent(folder: Path, here: Path) -> None:
     for what, path in kept.items():
         if path.resolve().is_relative_to(folder):
             raise WorldwiseError(
-                f"--lend {folder}: {what} is in it, and what runs in the lab could change that",
+                f"--lend {folder}: {what} is in it, and programs in the lab could change that",
                 "lend a folder that has only what the program needs",
             )
 

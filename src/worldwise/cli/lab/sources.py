@@ -48,7 +48,7 @@ DEFAULT_SUITE = "attestation"
     "--suite",
     default=DEFAULT_SUITE,
     show_default=True,
-    help="With --propose: what is measured in both labs; `none` for nothing.",
+    help="With --propose: the suite to measure in both labs, or `none`.",
 )
 def relock(name: str, proposed: Path | None, suite: str) -> None:
     """Lock the versions that the mirror has today.
@@ -130,10 +130,10 @@ def mirrors_command(names: tuple[str, ...]) -> None:
     """Ask the mirrors whether they still have each file of the locks.
 
     Mirrors drop old versions. A daily job with this command says so before somebody's first run does; `lab export`
-    keeps the files while they are there. Files that no mirror has are sought at the second sources too. Crates are
+    keeps the files while they are there. The second sources are asked for files that no mirror has. Crates are
     not asked for: their registry drops none.
 
-    Exit status: 0 a mirror has each file; 1 no mirror could be asked; 3 all have dropped one.
+    Exit status: 0 a mirror has each file; 1 no mirror answered; 3 all have dropped one.
 
     \b
       worldwise lab mirrors
@@ -175,7 +175,8 @@ def mirrors_command(names: tuple[str, ...]) -> None:
 def yanked_command() -> None:
     """Ask the registries whether a pinned crate or package was yanked.
 
-    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 it could not be asked; 3 one was.
+    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 a registry did not answer; 3 one
+    was.
 
     \b
       worldwise lab yanked
@@ -218,8 +219,8 @@ def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     """Write into one archive all that the lab is made of.
 
     It has the packages and sources that the locks name, and the libraries' crates, each by its SHA-256. Mirrors drop
-    old versions. With the archive the lab is made all the same, and without network: `lab import` takes it. What is
-    not downloaded yet is downloaded first. The same locks give the same bytes.
+    old versions. The archive makes the lab without mirrors and without a network: `lab import` reads it. Missing files
+    are downloaded first. The same locks give the same bytes.
 
     \b
       worldwise lab export worldwise-lab.tar
@@ -250,7 +251,7 @@ def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
 def import_command(source: str) -> None:
     """Take what the lab is made of from an archive of `lab export`.
 
-    It takes what the locks name and is not there yet, and verifies each file by its SHA-256.
+    It takes the files that the locks name and the cache lacks, and verifies each by its SHA-256.
 
     \b
       worldwise lab import worldwise-lab.tar

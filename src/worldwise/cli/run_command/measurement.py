@@ -23,10 +23,11 @@ from worldwise.report.sections.tasks import Times, case_lines, leading
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import ShardEntry
 from worldwise.run.folder.own_entries import entry_of
+from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measure import Bench
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.run.workers import task
 from worldwise.run.workers.cluster import Place, require_dask
 from worldwise.run.workers.dispatch import Workers, workers_at
@@ -50,7 +51,7 @@ class Away:
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """What to measure.
 
     Attributes:
@@ -82,7 +83,9 @@ class Order:
     away: Away | None = None
 
 
-def measure(order: Order, options: Options, wanted: Wanted, screen: Callable[[Run, Wanted], int] = show) -> int:
+def measure(
+    order: RunOrder, options: MeasureOptions, wanted: Wanted, screen: Callable[[Run, Wanted], int] = show
+) -> int:
     """Measure and print, by `screen`. Returns the exit status. Raises WorldwiseError."""
     if order.away:
         require_dask()
@@ -159,16 +162,16 @@ def _first_times(run: Run, reading: Reading, display: Display, done: Collection[
 
 
 def _workers(
-    lab: Lab, order: Order, options: Options, display: Display
+    lab: Lab, order: RunOrder, options: MeasureOptions, display: Display
 ) -> contextlib.AbstractContextManager[Workers | None]:
     """The workers that measure; none if this machine does."""
     if not order.away:
         return contextlib.nullcontext()
-    away, tasks = order.away, task.Order.of(lab, options, order.brought)
+    away, tasks = order.away, task.TaskOrder.of(lab, options, order.brought)
     return workers_at(away.place, tasks, display.note, away.costs, away.cross_check, away.wait)
 
 
-def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[Run]:
+def _measured(bench: Bench, order: RunOrder, times: int, display: Display) -> list[Run]:
     """The runs of an order, so many times the same."""
     names = [each.name for each in order.brought]
     made: list[Run] = []
@@ -195,25 +198,20 @@ def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[
     return made
 
 
-def _first_figures(run: Run, order: Order, case: Case) -> list[str]:
-    """The figures of a case that the suite wants to be told at once; none of another case."""
+def _first_figures(run: Run, order: RunOrder, case: Case) -> list[str]:
+    """The figures of a case that the suite wants printed at once; none of another case."""
     if case.id not in order.suite.first:
         return []
     return case_lines(read_run(run, order.budget), case.id)
 
 
-def _writer(bench: Bench, order: Order) -> RunWriter:
+def _writer(bench: Bench, order: RunOrder) -> RunWriter:
     if order.old:
         return bench.resume_run(order.old)
+    own = [entry_of(each) for each in order.brought]
     return bench.new_run(
         order.runs,
-        order.suite,
-        order.cases,
-        order.budget,
-        order.samples,
-        order.unavailable,
-        [entry_of(each) for each in order.brought],
-        order.shard,
+        RunPlan(order.suite, order.cases, order.budget, order.samples, order.unavailable, own, order.shard),
     )
 
 

@@ -26,7 +26,7 @@ def merge(
 
     \f
     A RUN is a directory, an id, or the beginning of an id. The merged run is new; the shards stay as they are. If a
-    shard is missing or not whole, the error names it and the command that measures it. A shard may be there twice: its
+    shard is missing or incomplete, the error names it and the command that measures it. A shard may be there twice: its
     runs are compared.
 
     Exit status: 0 all is well; 1 a case failed, or the shards could not be merged; 3 the budget is not met.

@@ -144,9 +144,8 @@ _OPTIONS = (
     click.option(
         "--clock",
         metavar="NAME",
-        help="With --via, how the board's clock and flash are set, by a name of the board's file, such as "
-        "180MHz; without, "
-        "they are as its reset leaves them.",
+        help="With --via, set the board's clock and flash as this entry of its file says, such as 180MHz; without it "
+        "they stay as the reset leaves them.",
     ),
     click.option(
         "--serial",
@@ -204,14 +203,14 @@ _OPTIONS = (
         "asked",
         multiple=True,
         metavar="KEY[=VALUE]",
-        help="With --on slurm, what each job asks, as sbatch's long options have it: partition=short, time=2:00:00, "
+        help="With --on slurm, an option of each job, as sbatch's long options have it: partition=short, time=2:00:00, "
         "cpus-per-task=2, mem=4G, exclusive; can be given again.",
     ),
     click.option(
         "--wait",
         type=click.IntRange(1, 30 * 86400),
         metavar="SECONDS",
-        help="With --on, for how long there may be no worker.  [default: 300; with slurm 3600]",
+        help="With --on, how long to wait while there is no worker.  [default: 300; with slurm 3600]",
     ),
     click.option(
         "--cross-check",
@@ -224,8 +223,7 @@ _OPTIONS = (
         "--cache",
         metavar="DIR|URL",
         help="Share downloads, images and results with other machines in this folder, or at "
-        "s3://bucket/prefix and what "
-        "else fsspec knows: docs/use/machines.md.",
+        "an address that fsspec knows, such as s3://bucket/prefix: docs/use/machines.md.",
     ),
     click.option("--full", is_flag=True, help="Print the whole report, not the answer alone."),
     click.option(

@@ -136,15 +136,29 @@ _RARE = {
     type=click.Path(path_type=Path),
     help="The folder of a library of your own that the RUN measured.",
 )
-@click.option("--diff", metavar="CASE|RUN", help="What changed: from this CASE to the first, or to this RUN from it.")
+@click.option(
+    "--diff",
+    metavar="CASE|RUN",
+    help="Show what changed from this CASE to the first one, or from the first RUN to this one.",
+)
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux, mcu.  [default: the outermost]")
-@click.option("--index", type=click.IntRange(0), metavar="N", help="This sample.  [default: the median one]")
+@click.option("--index", type=click.IntRange(0), metavar="N", help="Explain this sample.  [default: the median one]")
 @click.option(
-    "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, metavar="N", help="Of a CASE."
+    "--samples",
+    type=click.IntRange(1, MAX_SAMPLES),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Samples of a CASE.",
 )
 @click.option(
-    "--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, metavar="N", help="Of a CASE."
+    "--warmup",
+    type=click.IntRange(0, MAX_WARMUP),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Warm-up calls of a CASE.",
 )
 @click.option("--full", is_flag=True, help="Print all tables, not the first screen alone.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
@@ -181,10 +195,10 @@ _RARE = {
     metavar="NAME[,NAME]",
     help="Predict on this core how long the longest stretches with interrupts masked take.",
 )
-@click.option("--clock", metavar="CLOCK", help="With --core: times are at it.  [default: 1.5GHz]")
+@click.option("--clock", metavar="CLOCK", help="With --core: the clock of the times.  [default: 1.5GHz]")
 @format_option(_FORMATS)
 @output_option
-@click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@click.option("--fresh", is_flag=True, help="Run it again, even if the cache keeps an equal trace.")
 @locked_option
 @runs_option
 def explain(**typed: Any) -> int:
@@ -200,11 +214,11 @@ def explain(**typed: Any) -> int:
     \f
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
-    difference of the guest's own counter, which is checked for every region. The tables say too what each function
+    difference of the guest's own counter, which is checked for every region. The tables also say what each function
     loads, stores and multiplies, and on boards which calls make the deepest stack.
 
     Of a CASE, --diff names the case before it. Of a RUN it names the run after it, as `compare` does: the same cases of
-    both runs are taken apart.
+    both runs are explained.
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope, callgrind and chrome are for other tools.

@@ -23,7 +23,7 @@ _MOST = 4
 def first_times(run: Run, reading: Reading, notes: Notes, done: Collection[str] = ()) -> Times:
     """The leading rows in predicted time, at the clock of the screen's other times; empty if they cannot be predicted.
 
-    Nobody is told of the cases `done`, whose predictions are kept. A screen without times still answers in
+    The cases `done`, whose predictions are kept, are not reported. A screen without times still answers in
     instructions, so that what went wrong is a note.
     """
     wanted = _wanted(reading)

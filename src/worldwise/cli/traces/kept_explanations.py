@@ -43,7 +43,7 @@ def _untold(case: Case, error: WorldwiseError) -> str:
 
 
 def _kept(run: Run) -> list[Case]:
-    """The cases whose traces there are."""
+    """The cases that have a trace."""
     kept = traced_records(paths.cache_directory())
     return [
         manifest.case()

@@ -130,15 +130,17 @@ _RARE = {
     multiple=True,
     required=True,
     metavar="NAME[,NAME]",
-    help="The core, such as cortex-a72 (A72 will do); several run in one pass.",
+    help="The core, such as cortex-a72 or A72; several run in one pass.",
 )
 @click.option(
-    "--clock", metavar="CLOCK", help="Times are at it.  [default: the budget's, the board's, 1.5GHz; firmware 100MHz]"
+    "--clock",
+    metavar="CLOCK",
+    help="The clock of the times.  [default: the budget's, the board's, 1.5GHz; firmware 100MHz]",
 )
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
-    help="Judge signing, from the client, or what --measure and --place name, by the interval of its cycles.",
+    help="Judge signing, from the client, or the measure of --measure and --place, by the interval of its cycles.",
 )
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
@@ -161,7 +163,7 @@ _RARE = {
     "--wait-states",
     type=click.IntRange(0, MOST_WAITS),
     metavar="N",
-    help="Of a board's flash.  [default: as the board has at its clock]",
+    help="Wait states of a board's flash.  [default: the board's at its clock]",
 )
 @click.option(
     "--flash",
@@ -181,7 +183,12 @@ _RARE = {
     "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, metavar="N", help="Warm calls."
 )
 @click.option(
-    "--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, metavar="N", help="Of a CASE."
+    "--warmup",
+    type=click.IntRange(0, MAX_WARMUP),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Warm-up calls of a CASE.",
 )
 @click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
 @click.option(
@@ -194,8 +201,8 @@ _RARE = {
 )
 @format_option(FORMATS)
 @output_option
-@click.option("--whole", is_flag=True, help="Let long calls run through the model whole; else they are sampled.")
-@click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@click.option("--whole", is_flag=True, help="Run long calls through the model whole, without sampling.")
+@click.option("--fresh", is_flag=True, help="Run it again, even if the cache keeps an equal trace.")
 @locked_option
 @runs_option
 def predict(**typed: Any) -> int:
@@ -207,14 +214,14 @@ def predict(**typed: Any) -> int:
       worldwise predict latest --core cortex-a72 --format csv --output cycles.csv
 
     \f
-    CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
-    are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
-    through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
-    as the kernel, is bounded from below and above. A run may be of your own program, TA or firmware.
+    CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases are
+    run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
+    through the exact trace, once with empty caches (first call), then warm. Code that no published figure validates,
+    such as the kernel, has a bound below and above. A run may be of your own program, TA or firmware.
 
     --format flame is the flame graph in cycles: choose one region with --measure and --core.
 
-    Exit status: 0 all is well; 1 it could not be predicted; 3 the budget is not met, or that is undecided.
+    Exit status: 0 all is well; 1 it could not be predicted; 3 the budget is not met, or the verdict is undecided.
     """
     call = _Call(**typed)
     if call.output:

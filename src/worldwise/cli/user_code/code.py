@@ -15,7 +15,7 @@ from worldwise.cli.common.process_end import EXIT_ERROR
 from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
-from worldwise.cli.run_command.measurement import Order, measure
+from worldwise.cli.run_command.measurement import RunOrder, measure
 from worldwise.cli.traces.plugin_runs import Session
 from worldwise.cli.user_code.kinds import Typed
 from worldwise.cli.user_code.memory import memory_section, short, ta_words
@@ -38,7 +38,7 @@ from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import ENTRY, MAIN, Ready, prepare
 from worldwise.run.code.region_counts import calls_of, counts_of
 from worldwise.run.folder.rundir import Run
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
@@ -164,8 +164,8 @@ def measure_codes(
         cores = asked(call.cores, cases)
     text = f"# No suite: own code, measured by `worldwise run {option}`.\nformat = {FORMAT}\n"
     suite = Suite("own", title, tuple(cases), None, "", text)
-    order = Order(suite, cases, (), None, None, [*codes, *call.stacks], call.runs, None, verify=False, cores=cores)
-    return measure(order, Options(reuse=False, jobs=1, silence_limit=call.silence), shown, screen)
+    order = RunOrder(suite, cases, (), None, None, [*codes, *call.stacks], call.runs, None, verify=False, cores=cores)
+    return measure(order, MeasureOptions(reuse=False, jobs=1, silence_limit=call.silence), shown, screen)
 
 
 def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:

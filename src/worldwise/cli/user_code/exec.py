@@ -30,10 +30,10 @@ _RECENT = 600
     "kept",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help=f"Where the count is added as a line of JSON.  [default: {RUN_VARIABLE}, or {DEFAULT_RUNS / _FILE}]",
+    help=f"The file for the count, a line of JSON.  [default: {RUN_VARIABLE}, or {DEFAULT_RUNS / _FILE}]",
 )
 @click.option("--quiet", is_flag=True, help="Print no line of worldwise's own.")
-@click.option("--no-input", is_flag=True, help="Give it an empty standard input, whatever stands there.")
+@click.option("--no-input", is_flag=True, help="Give it an empty standard input.")
 @given_to_it
 @click.option("--machine", metavar="NAME", help="PROGRAM is firmware, and starts on this machine of QEMU.")
 @click.option(
@@ -42,7 +42,7 @@ _RECENT = 600
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="Stop it after so long: a program of Linux from its start, firmware from what it wrote last.",
+    help="Stop it after this time: a program of Linux from its start, firmware from its last output.",
 )
 def exec_command(
     program: Path,
@@ -57,10 +57,10 @@ def exec_command(
     machine: str | None,
     silence: int,
 ) -> int:
-    """Run a PROGRAM of Linux for Arm, or firmware of a Cortex-M, on a measured machine, count it, and end as it ended.
+    """Run and count a PROGRAM of Linux for Arm, or firmware of a Cortex-M; end with its status.
 
-    Standard input, output and error are the program's; a signal is 128 and its number. Firmware has its first UART and
-    semihosting as standard output, and ends by semihosting. Its count is added to a file, and told in one line.
+    Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes by its
+    first UART and by semihosting, which ends it too. The count goes to a file and a printed line.
 
     \b
       worldwise exec -- ./bench 100 <input.txt

@@ -13,7 +13,7 @@ from worldwise.cli.common.options import writing
 
 @click.command(cls=Command)
 @click.argument("folder", default=".", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Write it over one that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing worldwise.toml.")
 def init(folder: Path, force: bool) -> int:
     """Look at a FOLDER and write its worldwise.toml: what is measured there, and the limits it keeps.
 
@@ -32,7 +32,7 @@ def init(folder: Path, force: bool) -> int:
     if not folder.is_dir():
         raise WorldwiseError(f"{folder} is no folder.", "name the folder of your repository")
     if path.exists() and not force:
-        raise WorldwiseError(f"{path} is there already.", "`worldwise init --force` writes over it")
+        raise WorldwiseError(f"{path} exists already.", "`worldwise init --force` writes over it")
     found, outside = look(folder)
     text = text_of(found, outside)
     if found:
@@ -48,5 +48,5 @@ def init(folder: Path, force: bool) -> int:
     if found:
         safe_text.echo(f"{path} is written: look at it, then `worldwise run {folder}`")
     else:
-        safe_text.echo(f"{path} is written: nothing was found to measure, so say in it what is built")
+        safe_text.echo(f"{path} is written: nothing was found to measure, so name there what is built")
     return 0

@@ -197,7 +197,7 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 metavar="DIR|UUID.ta",
                 type=path,
                 multiple=True,
-                help="A further TA, which that of --ta or the client calls. Can be given again.",
+                help="A further TA, which the TA of --ta or the client calls. Can be given again.",
             ),
             click.option(
                 "--beside",
@@ -253,24 +253,28 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "regions",
                 multiple=True,
                 metavar="FUNCTION",
-                help="The calls of this function of it or of the TA, or of all like 'EVP_DigestSign*'; without, "
-                "the whole program, or every TEEC call.",
+                help="Measure the calls of this function of the program or the TA, or of all like 'EVP_DigestSign*'; "
+                "without it, the whole program, or every TEEC call.",
             ),
             click.option(
                 "--benchmark",
                 "benchmarks",
                 multiple=True,
                 metavar="PATTERN",
-                help="One iteration of each benchmark like this of the program's harness (criterion, Google Benchmark, "
-                "Catch2) or the firmware's (ztest), by its name; '*' for all.",
+                help="Measure one iteration of each benchmark like this, of the program's harness (criterion, Google "
+                "Benchmark, Catch2) or the firmware's (ztest), by its name; '*' for all.",
             ),
             click.option(
                 "--thread",
                 metavar="FUNCTION",
-                help="The calls of one thread alone: the one that begins with FUNCTION, or was given it as its name.",
+                help="Measure the calls of one thread alone: the one that begins with FUNCTION, or has it as its name.",
             ),
             click.option(
-                "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"
+                "--repeat",
+                type=click.IntRange(2, 100),
+                default=5,
+                metavar="N",
+                help="Start it this many times.  [default: 5]",
             ),
             *GIVEN,
             click.option("--input", "input_file", metavar="FILE", type=path, help="Its standard input."),

@@ -148,7 +148,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
         least = least_data_size(starts)
         words.append(f"TA_DATA_SIZE: {least:,} is the least for what was executed, and it is {heap_bytes:,}.")
     else:
-        words.append("TA_DATA_SIZE: nobody can say where the heap is: the TA's symbols were stripped.")
+        words.append("TA_DATA_SIZE: unknown, since the TA's symbols were stripped and its heap has no name.")
     return words
 
 

@@ -25,7 +25,7 @@ from worldwise.read.models import Reading
 from worldwise.report.first_screen import narrowed
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.report.predictions import lines_of
-from worldwise.run.code.pqm4 import Measured, Refused, measure_schemes
+from worldwise.run.code.pqm4 import MeasuredScheme, Refused, measure_schemes
 from worldwise.run.folder.rundir import Run
 
 # As pqm4's tables call a kind, and its three functions.
@@ -94,7 +94,7 @@ def _of_one_core(predicted: Predicted) -> Mapping[str, Estimate]:
 
 
 def _screen(
-    found: Sequence[Measured], refused: Sequence[Refused], machine: str, predicted: Predicted, console: Console
+    found: Sequence[MeasuredScheme], refused: Sequence[Refused], machine: str, predicted: Predicted, console: Console
 ) -> None:
     print_prose(console, f"{len(found)} implementations on QEMU's {machine}; instructions, counted exactly.", "bold")
     for kind in KINDS:
@@ -121,7 +121,7 @@ def _screen(
         console.print(line, soft_wrap=True, markup=False)
 
 
-def _speed(kind: str, rows: Sequence[Measured]) -> Section:
+def _speed(kind: str, rows: Sequence[MeasuredScheme]) -> Section:
     cells = [
         [one.scheme.name, one.scheme.implementation, *(_mean(one.instructions(name)) for name in FUNCTIONS[kind])]
         for one in rows
@@ -139,7 +139,7 @@ def _mean(counts: Sequence[int]) -> str:
     return whole(float(Fraction(sum(counts), len(counts))))
 
 
-def _memory(kind: str, rows: Sequence[Measured]) -> Section:
+def _memory(kind: str, rows: Sequence[MeasuredScheme]) -> Section:
     cells = [
         [
             one.scheme.name,
@@ -156,11 +156,11 @@ def _memory(kind: str, rows: Sequence[Measured]) -> Section:
         "scheme's own files, without common code."
     ]
     if any("-" in row for row in cells):
-        notes.append("-: the code sets its stack pointer from a register, so nobody can say how deep it is.")
+        notes.append("-: the code sets its stack pointer from a register, so its depth is unknown.")
     return Section(f"{_TITLES[kind]}: memory", Table(headers, cells, 2), notes)
 
 
-def _cycles(kind: str, rows: Sequence[Measured], core: str, predicted: Mapping[str, Estimate]) -> Section:
+def _cycles(kind: str, rows: Sequence[MeasuredScheme], core: str, predicted: Mapping[str, Estimate]) -> Section:
     """Predicted cycles, and how far they are from those that the tree says pqm4 has measured."""
     known = published(rows[0].scheme.tree)
     cells = []
@@ -189,7 +189,7 @@ def _cycles(kind: str, rows: Sequence[Measured], core: str, predicted: Mapping[s
     return Section(f"{_TITLES[kind]}: predicted on a {core}", narrowed(table, [off]), notes)
 
 
-def _checked(found: Sequence[Measured]) -> list[str]:
+def _checked(found: Sequence[MeasuredScheme]) -> list[str]:
     """What the test vectors say: which schemes have several implementations that agree, and which are alone."""
     several: dict[str, list[str]] = {}
     for one in found:
@@ -204,7 +204,7 @@ def _checked(found: Sequence[Measured]) -> list[str]:
     return words
 
 
-def as_csv(found: Sequence[Measured], predicted: Mapping[str, Estimate] = MappingProxyType({})) -> str:
+def as_csv(found: Sequence[MeasuredScheme], predicted: Mapping[str, Estimate] = MappingProxyType({})) -> str:
     """The rows in the columns of pqm4's benchmarks.csv; instructions stand where that has cycles.
 
     With predictions a second table has the predicted cycles of a warm call, and their interval as least and greatest.

@@ -183,5 +183,5 @@ def _compared(
                 allowed[f"own/{one.ready.code.name}/{region}"] = (limit.allowed, f"{limit.change} ({where})")
     none = gate.parse_limit("0%")
     named = baseline.load(baselines.compared, baselines.folder)
-    options = gate.Options(limit=none, limit_text="0%")
+    options = gate.GateOptions(limit=none, limit_text="0%")
     return baseline.compare_baseline(named, run, functions, options, allowed)

@@ -84,14 +84,14 @@ def stack_group() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--build", is_flag=True, help="Build its OP-TEE too (mbedtls-nist-O2), and check each setting's effect.")
 def check(file: Path, build: bool) -> int:
-    """Say what of a stack's FILE is understood, and what its first run builds.
+    """Say how worldwise reads a stack's FILE, and what its first run builds.
 
     \b
       worldwise stack check my-stack.toml
       worldwise stack check my-stack.toml --build
 
     \f
-    Patches are applied and the names of settings are sought in OP-TEE's source; --build says which settings of OP-TEE
+    It applies the patches and looks for the names of settings in OP-TEE's source; --build says which settings of OP-TEE
     then differ from the lab's.
 
     Exit status: 0 the stack can be used; 2 it cannot, and why.

@@ -9,7 +9,7 @@ from worldwise.families.abuse.spec import ABUSE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.read.models import Attempt, Reading
 from worldwise.report.table_builder import answer, name, number
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 RANDOM = "random call, answered by "
 _BEGIN = "random calls begin"
@@ -170,7 +170,7 @@ def _codes_section(attempts: list[Attempt]) -> Section | None:
     )
 
 
-def abuse_answer(reading: Reading) -> list[Answer]:
+def abuse_answer(reading: Reading) -> list[ScreenAnswer]:
     """Wrong calls and calls at random by TA; nothing if the run tried none."""
     attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
     random = _random(attempts)

@@ -9,7 +9,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import answer, any_of, name, per_side
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 _MODES = ("cbc", "ctr", "gcm")
 # The caller's places: the client of the TEE, or Linux.
@@ -17,7 +17,7 @@ _CALLER = ("client", "linux")
 _SHOWN = {"key": "128", "direction": "encrypt"}
 
 
-def aes_answer(reading: Reading) -> list[Answer]:
+def aes_answer(reading: Reading) -> list[ScreenAnswer]:
     """Encryption with AES-128 of the longest message, for each library and world; nothing if the run has no AES.
 
     The lines stand in the order of one mode, that which most libraries have: different modes are no rivals.

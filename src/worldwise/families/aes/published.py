@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of AES and secure storage in the OP-TEE applications behind MQT-TZ."""
 
-from worldwise.read.published import Source
+from worldwise.read.published import PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="optee-mqttz-apps",
     reason=(
         "Why they differ: the published figures are milliseconds of a host's clock while QEMU emulated the machine "

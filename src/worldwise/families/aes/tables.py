@@ -60,7 +60,7 @@ def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
     rows = [row for row in reading.rows if row.operation == OPERATION and row.target not in PLAIN_TARGETS]
     if not rows:
         return []
-    table = _Rows(rows)
+    table = _AesRows(rows)
     parts: list[Section | None] = [
         *_published_sections(table, reading),
         *_common_sections(table, full),
@@ -78,7 +78,7 @@ def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
         return []
     parts = []
     for machine in machines(rows):
-        table = _Rows([row for row in rows if machine_of(row) == machine])
+        table = _AesRows([row for row in rows if machine_of(row) == machine])
         parts += [
             replace(
                 part, title=f"{machine_text(machine)}: {part.title}", name=section_name("plain", part.name, *machine)
@@ -86,10 +86,10 @@ def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
             for part in (*_common_sections(table, full), _fixed_section(table, KEYS if full else KEYS[:1]))
             if part
         ]
-    return [*parts, _plain_legend_section(_Rows(rows))]
+    return [*parts, _plain_legend_section(_AesRows(rows))]
 
 
-def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:
+def _common_sections(table: "_AesRows", full: bool) -> list[Section | None]:
     """The sections of one machine, TEE or plain Linux."""
     return [
         *(_cipher_section(table, mode, direction) for mode in MODES for direction in DIRECTIONS[: 2 if full else 1]),
@@ -104,7 +104,7 @@ def _key(row: Row) -> Key:
     return (row.variant, mode, key, direction, row.size, row.measure, row.place)
 
 
-class _Rows(RowIndex):
+class _AesRows(RowIndex):
     """The rows of AES on undisturbed machines, by variant, mode, key, direction, size, measure and place."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -145,7 +145,7 @@ _SHIFTED = (
 )
 
 
-def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
+def _published_sections(table: _AesRows, reading: Reading) -> list[Section]:
     figures = {
         (figure.operation, figure.algorithm, figure.place): figure
         for figure in reading.published_table
@@ -181,7 +181,7 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
     ]
 
 
-def _published_wholes(table: _Rows, figures: _Published, secure: str, plain: str) -> list[list[str]]:
+def _published_wholes(table: _AesRows, figures: _Published, secure: str, plain: str) -> list[list[str]]:
     lines = []
     for direction in DIRECTIONS:
         for name, place, variant, mode, at in (
@@ -197,7 +197,7 @@ def _published_wholes(table: _Rows, figures: _Published, secure: str, plain: str
     return lines
 
 
-def _published_calls(table: _Rows, figures: _Published, secure: str, columns: int) -> list[list[str]]:
+def _published_calls(table: _AesRows, figures: _Published, secure: str, columns: int) -> list[list[str]]:
     lines = []
     for direction in DIRECTIONS:
         lines.append([direction.upper(), *[""] * (columns - 1)])
@@ -243,11 +243,11 @@ def _is_another(figure: Figure, figures: Iterable[Figure]) -> bool:
 # --- ours ---
 
 
-def _size_headers(table: _Rows) -> list[str]:
+def _size_headers(table: _AesRows) -> list[str]:
     return [f"{size_text(size)}\ninstr" for size in table.sizes]
 
 
-def _cipher_section(table: _Rows, mode: str, direction: str) -> Section | None:
+def _cipher_section(table: _AesRows, mode: str, direction: str) -> Section | None:
     most = table.sizes[-1] if table.sizes else 0
     cells = []
     for key in KEYS:
@@ -276,7 +276,7 @@ def _times(above: Row | None, below: Row | None) -> str:
 
 
 def _ratio_section(
-    table: _Rows, name: str, title: str, numerator: tuple[str, str], denominator: tuple[str, str], note: str
+    table: _AesRows, name: str, title: str, numerator: tuple[str, str], denominator: tuple[str, str], note: str
 ) -> Section | None:
     """How the cost inside changes from one (key, direction) to another, for each variant and mode."""
     cells = []
@@ -296,7 +296,7 @@ def _ratio_section(
     return Section(title, Table(headers, cells, 3), [note], name=name)
 
 
-def _direction_section(table: _Rows) -> Section | None:
+def _direction_section(table: _AesRows) -> Section | None:
     return _ratio_section(
         table,
         "aes-decryption",
@@ -307,7 +307,7 @@ def _direction_section(table: _Rows) -> Section | None:
     )
 
 
-def _key_section(table: _Rows) -> Section | None:
+def _key_section(table: _AesRows) -> Section | None:
     return _ratio_section(
         table,
         "aes-256",
@@ -318,7 +318,7 @@ def _key_section(table: _Rows) -> Section | None:
     )
 
 
-def _extension_section(table: _Rows) -> Section | None:
+def _extension_section(table: _AesRows) -> Section | None:
     cells = []
     for without, having in _EXTENSIONS:
         for level in ("Os", "O2"):
@@ -343,7 +343,7 @@ def _extension_section(table: _Rows) -> Section | None:
     )
 
 
-def _world_section(table: _Rows) -> Section | None:
+def _world_section(table: _AesRows) -> Section | None:
     cells = []
     for inside, outside in _WORLDS:
         secure, plain = f"{inside}-O2", f"{outside}-O2"
@@ -373,7 +373,7 @@ def _world_section(table: _Rows) -> Section | None:
     )
 
 
-def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
+def _fixed_section(table: _AesRows, keys: Sequence[str]) -> Section | None:
     cells = []
     sizes = [size for size in (PUBLISHED_SIZE, *table.sizes) if size in table.sizes][:1]
     in_ta = any("ta" in table.places(variant) for variant in table.variants)
@@ -417,7 +417,7 @@ _LIBRARIES = (
 )
 
 
-def _plain_legend_section(table: _Rows) -> Section:
+def _plain_legend_section(table: _AesRows) -> Section:
     samples = " or ".join(f"{n:,}" for n in table.samples)
     return Section(
         "How to read the tables of AES in plain Linux",
@@ -432,7 +432,7 @@ def _plain_legend_section(table: _Rows) -> Section:
     )
 
 
-def _legend_section(table: _Rows) -> Section:
+def _legend_section(table: _AesRows) -> Section:
     samples = " or ".join(f"{n:,}" for n in table.samples)
     return Section(
         "How to read the tables of AES",

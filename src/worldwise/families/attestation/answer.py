@@ -10,10 +10,10 @@ from worldwise.report.contests import names
 from worldwise.report.sections.counts import label
 from worldwise.report.surprises import clock_text, cold_surprises, milliseconds, spread_surprises
 from worldwise.report.table_builder import answer, name, number
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 
-def call_answer(reading: Reading, rows: Sequence[Row]) -> list[Answer]:
+def call_answer(reading: Reading, rows: Sequence[Row]) -> list[ScreenAnswer]:
     """For each call without a task of its own, who has the fewest and the most, at one level; nothing if there is none.
 
     `rows` are of the TEE, without implementations that try a change.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of the attestation: P-256 in OP-TEE on a Cortex-A72."""
 
-from worldwise.read.published import Match, Source
+from worldwise.read.published import Match, PublishedSource
 
 _NIST = "mbedTLS with MBEDTLS_ECP_NIST_OPTIM"
 _DEFAULT = "mbedTLS default configuration"
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="optee-p256-a72",
     reason=(
         "Why they differ: the published figures come from OP-TEE 4.0 (its copy of mbed TLS, 3.4.0) "

@@ -8,7 +8,7 @@ from worldwise.report.contests import variant_of
 from worldwise.report.sections.counts import label, tee_rows
 from worldwise.report.sections.prices import tried_on
 from worldwise.report.table_builder import median_text, name, number, section
-from worldwise.report.tables import Answer, Group, Tables, Task
+from worldwise.report.tables import Group, ScreenAnswer, Tables, Task
 
 
 def attestation_sections(reading: Reading, _full: bool = False) -> list[Section]:
@@ -28,7 +28,7 @@ def attestation_sections(reading: Reading, _full: bool = False) -> list[Section]
     return [found] if found else []
 
 
-def _answers(reading: Reading) -> list[Answer]:
+def _answers(reading: Reading) -> list[ScreenAnswer]:
     return call_answer(reading, [row for row in tee_rows(reading) if row.operation in _CALLS and not tried_on(row)])
 
 

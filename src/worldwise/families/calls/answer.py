@@ -10,20 +10,20 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side, variant_of
 from worldwise.report.table_builder import answer, any_of, median_text, name, number, per_side
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 _KINDS = ("temporary", "registered", "partial", "allocated")
 # One session, no parameters.
 _LEAST = {"sessions": "1", "parameters": "0"}
 
 
-def calls_answers(reading: Reading) -> list[Answer]:
+def calls_answers(reading: Reading) -> list[ScreenAnswer]:
     """The client's whole call, with each payload and without any; nothing if the run has neither."""
     rows = [row for row in reading.rows if row.operation in ("payload", "call") and is_quiet(row)]
     return [*_payload_answer(rows), *_empty_answer(rows)]
 
 
-def _payload_answer(rows: list[Row]) -> list[Answer]:
+def _payload_answer(rows: list[Row]) -> list[ScreenAnswer]:
     read = [row for row in rows if (row.operation, row.measure, row.place) == ("payload", "read", "client")]
     lines = side_by_side(read, lambda row: (row.variant, row.size), _kind, _KINDS)
     return answer(
@@ -53,7 +53,7 @@ def _winner(line: Mapping[str, Row]) -> tuple[str, str]:
     return _kind(first), f"{100 * (1 - first.median / second.median):.1f}"
 
 
-def _empty_answer(rows: list[Row]) -> list[Answer]:
+def _empty_answer(rows: list[Row]) -> list[ScreenAnswer]:
     empty = [
         row
         for row in rows

@@ -9,10 +9,10 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import Column, answer, any_of, name, number, per_side
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 
-def echo_answer(reading: Reading, servers: Mapping[str, str]) -> list[Answer]:
+def echo_answer(reading: Reading, servers: Mapping[str, str]) -> list[ScreenAnswer]:
     """Round trips by size of the message; `servers` is the words for each. Nothing if the run has none."""
     rows = [row for row in reading.rows if (row.operation, row.measure) == ("echo", "round-trip") and is_quiet(row)]
     lines = side_by_side(rows, lambda row: (row.variant, row.size), lambda row: row.given["server"], servers)

@@ -46,7 +46,7 @@ _LOOK = 0.1
 
 @dataclass(frozen=True)
 class EchoClient:
-    """The host's end of a case `echo-host`: see target.Beside."""
+    """The host's end of a case `echo-host`: see machine.HostProgram."""
 
     case: Case
 

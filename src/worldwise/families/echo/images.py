@@ -3,7 +3,7 @@
 
 from worldwise.families.echo.client import EchoClient
 from worldwise.families.echo.host_times import HOST_FILE
-from worldwise.machine.machine import Beside
+from worldwise.machine.machine import HostProgram
 from worldwise.plan.case import Case
 from worldwise.targets.families import Images, always
 
@@ -11,7 +11,7 @@ from worldwise.targets.families import Images, always
 _FROM_HOST = "echo-host"
 
 
-def _beside(case: Case) -> Beside | None:
+def _beside(case: Case) -> HostProgram | None:
     return EchoClient(case) if case.operation == _FROM_HOST else None
 
 

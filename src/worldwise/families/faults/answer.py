@@ -10,7 +10,7 @@ from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
 from worldwise.report.table_builder import answer, name, number
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 _MISSED = "not detected"
 _KEPT = ("old", "new")
@@ -29,7 +29,7 @@ class _Tried(NamedTuple):
         return sum(map(_is_bad if self.what == "power cut" else _is_missed, self.attempts))
 
 
-def faults_answer(reading: Reading) -> list[Answer]:
+def faults_answer(reading: Reading) -> list[ScreenAnswer]:
     """Attempts by storage, tampering first. Nothing if nothing was tried."""
     tampering = [attempt for attempt in reading.attempts if attempt.operation == TAMPER]
     cuts = [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT]

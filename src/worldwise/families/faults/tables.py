@@ -15,6 +15,8 @@ from worldwise.report.tables import Group, Tables
 _ORDER = list(LABELS)
 _RESULTS = ("old", "new", "neither", "mixture")
 _PREFIX = "TEE_ERROR_"
+# Words of the records: guest/apps/faults/linux/tamper.c writes them, and how many bytes differ behind them.
+_OTHER_CONTENT = "other content"
 _SHORT = {
     "as if it had never been there": "as if never there",
     "overwrite fails": "write",
@@ -111,8 +113,8 @@ def _cell(attempt: Attempt) -> str:
     text = text.replace(_PREFIX, "").replace("TARGET_DEAD", "TA panics").removeprefix("the ")
     for long, short in _SHORT.items():
         text = text.replace(long, short)
-    if "other content" in text:
-        text = "other content"
+    if _OTHER_CONTENT in text:
+        text = _OTHER_CONTENT
     return f"{attempt.result.replace('not', 'NOT')}: {text}"
 
 

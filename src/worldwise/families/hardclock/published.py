@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of mbed TLS on an emulated Cortex-A9."""
 
-from worldwise.read.published import Source
+from worldwise.read.published import PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="mbedtls-armv7-a9",
     reason=(
         "Why they differ: the published figures are microseconds of a host's clock while QEMU emulated the machine "

@@ -11,7 +11,7 @@ from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.row_words import level_rank, machine_text, options_text
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 SOURCE = "mbedtls-armv7-a9"
 # Our figures beside theirs: the same library version, on the machine that they emulated.
@@ -365,18 +365,18 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
     )
 
 
-def armv7_answer(reading: Reading) -> list[Answer]:
+def armv7_answer(reading: Reading) -> list[ScreenAnswer]:
     """How nearly each build explains the published times, and what the clock returns; nothing without."""
     parts = {section.name: section for section in armv7_sections(reading)}
     level, clock = parts.get("armv7-level"), parts.get("hardclock")
     if level and level.table:
         title = "How the published figures were compiled"
         names = ("armv7-level", "armv7", *(("hardclock",) if clock else ()))
-        return [Answer(title, level.table, level.notes[0], sections=names)]
+        return [ScreenAnswer(title, level.table, level.notes[0], sections=names)]
     if clock and clock.table:
         title = "What mbedtls_timing_hardclock returns on Arm"
         verdict = "It returns microseconds of the clock, not cycles."
-        return [Answer(title, _narrow(clock.table), verdict, sections=("hardclock",))]
+        return [ScreenAnswer(title, _narrow(clock.table), verdict, sections=("hardclock",))]
     return []
 
 

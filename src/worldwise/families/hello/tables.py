@@ -6,12 +6,12 @@ from worldwise.read.models import Reading
 from worldwise.report.contests import variant_of
 from worldwise.report.surprises import clock_text, milliseconds
 from worldwise.report.table_builder import answer, name, number
-from worldwise.report.tables import Answer, Tables
+from worldwise.report.tables import ScreenAnswer, Tables
 
 OPERATION = "hello"
 
 
-def hello_answer(reading: Reading) -> list[Answer]:
+def hello_answer(reading: Reading) -> list[ScreenAnswer]:
     """What the increment costs, at each place; nothing if the run has none."""
     rows = [row for row in reading.rows if row.operation == OPERATION]
     return answer(

@@ -92,7 +92,7 @@ _END_LIMIT = 5.0
 
 
 @dataclass(frozen=True)
-class Options:
+class DemoOptions:
     """The settings of a demo.
 
     Attributes:
@@ -130,7 +130,7 @@ class Options:
         return Case("optee", *_CORE, "keycache-load", 1, 0, (("storage", self.storage),))
 
 
-def expected_builds(options: Options, lab: Lab) -> str:
+def expected_builds(options: DemoOptions, lab: Lab) -> str:
     """A sentence on what the first demo builds, and for how long; empty if all is there. Builds nothing."""
     names = (keycache.ROOT, *([keycache.BROKER_ROOT] if options.mqtt else []))
     labs = {MAIN: lab} | {name: open_lab(name=name) for name in names}
@@ -150,7 +150,7 @@ def expected_builds(options: Options, lab: Lab) -> str:
     return expected([name for name, place in labs.items() if place.problem()], [*images, *programs])
 
 
-def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Callable[[int, int], None]) -> int:
+def serve(options: DemoOptions, lab: Lab, notify: Callable[[str], None], ready: Callable[[int, int], None]) -> int:
     """Run the demo until its command has ended; without one until it is interrupted (KeyboardInterrupt).
 
     Args:
@@ -167,7 +167,7 @@ def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Call
         _free_port(options.mqtt_port if options.mqtt else 0, "--mqtt-port") as mqtt_port,
         _certificates(options, notify),
     ):
-        beside = _Beside(options, port, mqtt_port, ready)
+        beside = _HostEnd(options, port, mqtt_port, ready)
         lab.ensure()
         if options.mqtt:
             keycache.broker(notify)
@@ -196,7 +196,7 @@ def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Call
 
 
 @contextlib.contextmanager
-def _certificates(options: Options, notify: Callable[[str], None]) -> Iterator[None]:
+def _certificates(options: DemoOptions, notify: Callable[[str], None]) -> Iterator[None]:
     """The folder with a demo certificate authority and what it signed; gone on exit. Raises WorldwiseError."""
     directory = options.directory
     try:
@@ -246,10 +246,10 @@ def _free_port(port: int, option: str) -> Iterator[int]:
 
 
 @dataclass
-class _Beside:
-    """The host's end of the machine; see target.Beside."""
+class _HostEnd:
+    """The host's end of the machine; see machine.HostProgram."""
 
-    options: Options
+    options: DemoOptions
     port: int
     mqtt_port: int
     ready: Callable[[int, int], None]

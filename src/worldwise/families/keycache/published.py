@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of keys in secure storage and in the memory of a TA, and of messages to subscribers."""
 
-from worldwise.read.published import Source
+from worldwise.read.published import PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="mqttz-keys",
     reason=(
         "Why they differ: the published figures are times of a clock; the source states neither core, clock "

@@ -29,7 +29,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_index import RowIndex
 from worldwise.read.row_order import is_quiet
 from worldwise.report.table_builder import Column, name, number, section
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
@@ -71,7 +71,7 @@ def _what(row: Row) -> _What:
     return _What(verb, state, row.size or 0, row.given["storage"], row.given["policy"], row.variant)
 
 
-class _Rows(RowIndex):
+class _RequestRows(RowIndex):
     """The rows of the key cache, by request and place, and the rows that limit a hit's cost."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -103,7 +103,7 @@ class _Rows(RowIndex):
 def keycache_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of the key cache's requests; none if the run has none. `full` adds nothing."""
     del full
-    table = _Rows(reading.rows)
+    table = _RequestRows(reading.rows)
     if not table.whats:
         return []
     parts = [
@@ -119,7 +119,7 @@ def _name(what: _What) -> str:
     return f"{what.verb.upper()} {what.state}"
 
 
-def _hits(table: _Rows) -> dict[_What, Hit]:
+def _hits(table: _RequestRows) -> dict[_What, Hit]:
     """What hits cost, of those whose limit was measured too."""
     found = {}
     for what in (one for one in table.whats if one.state == "hit"):
@@ -129,7 +129,7 @@ def _hits(table: _Rows) -> dict[_What, Hit]:
     return found
 
 
-def _hit_section(table: _Rows) -> Section | None:
+def _hit_section(table: _RequestRows) -> Section | None:
     hits = _hits(table)
 
     def holds(limit: Callable[[Hit], float]) -> Column[_What]:
@@ -176,7 +176,7 @@ def _hit_section(table: _Rows) -> Section | None:
     )
 
 
-def _place_section(table: _Rows, variant: str) -> Section | None:
+def _place_section(table: _RequestRows, variant: str) -> Section | None:
     at = {
         what: known
         for what in table.whats
@@ -209,7 +209,7 @@ def _place_section(table: _Rows, variant: str) -> Section | None:
     )
 
 
-def _published_section(table: _Rows, reading: Reading) -> Section | None:
+def _published_section(table: _RequestRows, reading: Reading) -> Section | None:
     figures = {figure.algorithm: figure for figure in reading.published_table if figure.source == SOURCE}
     memory, storage = figures.get("cache in the TA's memory"), figures.get("secure storage")
     if not memory or not storage:
@@ -258,7 +258,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
     )
 
 
-def _legend_section(table: _Rows) -> Section:
+def _legend_section(table: _RequestRows) -> Section:
     includes = {row.place: row.includes for row in table.rows}
     samples = sorted({row.n for row in table.rows})
     return Section(
@@ -283,8 +283,8 @@ def _legend_section(table: _Rows) -> Section:
     )
 
 
-def _answers(reading: Reading) -> list[Answer]:
-    table = _Rows(reading.rows)
+def _answers(reading: Reading) -> list[ScreenAnswer]:
+    table = _RequestRows(reading.rows)
     attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
     requests = keycache_answers(reading, list(_hits(table).values()), keycache_load_sections, attempts)
     return requests or keycache_mqtt_answer(reading)

@@ -5,7 +5,7 @@ from worldwise.base.tables import Section, whole
 from worldwise.plan.spec import OWN
 from worldwise.read.models import Reading, Row
 from worldwise.report.table_builder import Column, answer, name, number, section
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 _SECTION = "own-code"
 _TITLE = "Own code: its regions, the dearest first"
@@ -34,7 +34,7 @@ def _sections(reading: Reading, _full: bool) -> list[Section]:
     return [found] if found else []
 
 
-def own_answer(reading: Reading) -> list[Answer]:
+def own_answer(reading: Reading) -> list[ScreenAnswer]:
     """The regions by what all their calls cost together; nothing if the run has none."""
     return answer(_TITLE, _rows(reading), _COLUMNS, (_SECTION,), surprises=())
 

@@ -11,7 +11,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.surprises import clock_text, milliseconds
 from worldwise.report.table_builder import answer, name, number
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 ACTIONS = {
     "initialize": "C_Initialize",
@@ -66,7 +66,7 @@ def others(step: Step) -> int:
     return int(step.given.get("others", "0"))
 
 
-def pkcs11_answer(reading: Reading) -> list[Answer]:
+def pkcs11_answer(reading: Reading) -> list[ScreenAnswer]:
     """Each step as the application sees it, the dearest first; nothing if the run has none.
 
     Of several variants of OP-TEE that with the most steps: what the others change is in the report.

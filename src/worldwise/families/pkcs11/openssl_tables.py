@@ -11,7 +11,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.surprises import clock_text, milliseconds
 from worldwise.report.table_builder import answer, name, number, section
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 STEPS, CALLS, LEGEND = "pkcs11-openssl", "pkcs11-openssl-calls", "pkcs11-openssl-legend"
 _WORDS = {
@@ -149,7 +149,7 @@ def _legend(steps: Sequence[OpensslStep]) -> Section | None:
     )
 
 
-def openssl_answer(reading: Reading) -> list[Answer]:
+def openssl_answer(reading: Reading) -> list[ScreenAnswer]:
     """Each step of a server with its calls, on one screen; nothing if the run has none."""
     steps = openssl_steps(reading)
     return answer(

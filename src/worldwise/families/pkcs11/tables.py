@@ -19,7 +19,7 @@ from worldwise.families.pkcs11.openssl_tables import openssl_answer, openssl_sec
 from worldwise.families.pkcs11.spec import OPENSSL, PKCS11
 from worldwise.read.models import Reading
 from worldwise.report.table_builder import name, number, section
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 
 def pkcs11_sections(reading: Reading, _full: bool = False) -> list[Section]:
@@ -105,7 +105,7 @@ def _legend(steps: Sequence[Step]) -> Section:
     )
 
 
-def _answers(reading: Reading) -> list[Answer]:
+def _answers(reading: Reading) -> list[ScreenAnswer]:
     return [*pkcs11_answer(reading), *openssl_answer(reading)]
 
 

@@ -18,7 +18,7 @@ from worldwise.report.contests import CORE, Trait, columns, names
 from worldwise.report.row_words import machine_of, options_text
 from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.report.table_builder import Column, answer, name, number
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 # Of equally full sizes of a message the one nearest to this is shown: a digest.
 USUAL_SIZE = 32
@@ -32,7 +32,7 @@ _RANK = 50
 _SHORT = {"secp256r1": "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
 
 
-def portable_answers(reading: Reading) -> list[Answer]:
+def portable_answers(reading: Reading) -> list[ScreenAnswer]:
     """The answers on boards, on plain Linux, and on build options: those that the run has."""
     return [*_boards_answers(reading), *_linux_answer(reading), *_options_answer(reading)]
 
@@ -60,7 +60,7 @@ def _what(row: Row) -> str:
     return " ".join(filter(None, (_SHORT.get(row.curve, row.curve), operation_text(row.operation, row.size))))
 
 
-def _boards_answers(reading: Reading) -> list[Answer]:
+def _boards_answers(reading: Reading) -> list[ScreenAnswer]:
     rows = [row for row in all_board_rows(reading) if row.operation != DHRYSTONE]
     order = by_core(row.board for row in rows)
     found = sorted(of_one_size(matches(rows)), key=lambda match: (_first(match), order.index(match.first.board)))
@@ -122,7 +122,7 @@ def _unavailable(reading: Reading) -> tuple[str, ...]:
     return (f"No board has {', '.join(sorted(none))}.",) if none else ()
 
 
-def _linux_answer(reading: Reading) -> list[Answer]:
+def _linux_answer(reading: Reading) -> list[ScreenAnswer]:
     rows = library_rows(reading)
     if not rows:
         return []
@@ -168,7 +168,7 @@ def _target_text(row: Row) -> str:
     return machine_of(row)[0]
 
 
-def _options_answer(reading: Reading) -> list[Answer]:
+def _options_answer(reading: Reading) -> list[ScreenAnswer]:
     rows = [row for row in reading.rows if row.operation in OF_CURVE and row.target in PLAIN_TARGETS]
     swept = [
         _Swept(usual, match)

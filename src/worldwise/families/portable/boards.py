@@ -350,7 +350,7 @@ def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
 
 
 def _emulation(name: str, emulated: board.Emulated) -> str:
-    """What a board is emulated as, and what of it is not there."""
+    """What a board is emulated as, and which parts of it are missing."""
     left_out = f" It leaves out {'; '.join(emulated.leaves_out)}." if emulated.leaves_out else ""
     return emulated_note(f"{name} is emulated as QEMU's {emulated.machine}.{left_out}")
 

@@ -207,7 +207,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
         found = operation_of(each.target, each.operation) if each.target in PLAIN_TARGETS else None
-        # What a family's own programs do is told by that family.
+        # A family explains its own programs.
         if found and not found.own:
             what = " ".join(filter(None, (each.curve, each.operation)))
             named = f"{each.implementation} on {each.target}: {each.reason}" if full else each.reason

@@ -43,7 +43,7 @@ class Effect:
         return max((abs(math.log(self.mean(operation))) for operation in self.ratios), default=0.0)
 
 
-class Options:
+class OptionValues:
     """The options of a library, and their values in a case's text."""
 
     def __init__(self, implementation: str, texts: Iterable[str]) -> None:
@@ -102,7 +102,7 @@ def options_sections(reading: Reading, full: bool = False) -> list[Section]:
     return parts
 
 
-def effects(options: Options, counts: Mapping[str, Mapping[tuple[str, ...], float]]) -> list[Effect]:
+def effects(options: OptionValues, counts: Mapping[str, Mapping[tuple[str, ...], float]]) -> list[Effect]:
     """The effect of every value that is not the default, the greatest first.
 
     `counts` are, by operation, those of each point of the grid (the options' values in the order of `options.names`).
@@ -134,7 +134,7 @@ def _sweep_sections(key: tuple[tuple[str, str], str, str], rows: Sequence[Row], 
     operations = [name for name in OF_CURVE if any(row.operation == name for row in rows)]
     leading = [name for name in _LEADING if name in operations]
     shown = operations if full or not leading else leading
-    options = Options(rows[0].implementation, map(options_text, rows))
+    options = OptionValues(rows[0].implementation, map(options_text, rows))
     points: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         points.setdefault(options.values(options_text(row)), {})[row.operation] = row

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of Ed25519 on microcontrollers."""
 
-from worldwise.read.published import OnBoards, Source
+from worldwise.read.published import OnBoards, PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="riot-ecc-mcu",
     reason=(
         "How they compare: the published figures are microseconds of real boards with RIOT. Brought to cycles by the "

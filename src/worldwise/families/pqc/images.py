@@ -69,7 +69,7 @@ def _has(name: str, scheme: str) -> bool:
 
 
 def _heap(library: Library, scheme: str, target: str, board: Board) -> int | None:
-    """The heap of a board's program: what the deepest of its operations that fit leaves. None if nobody knows."""
+    """The heap of a board's program: what the deepest of its operations that fit leaves. None if that is unknown."""
     fitting = [
         library.peak(scheme, operation)
         for operation in SCHEMES[scheme].operations

@@ -13,7 +13,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import Model
 from worldwise.families.pqc.schemes import SCHEMES
-from worldwise.libraries.portable import Build, CoreNeeds, Source, Text, manifest_of
+from worldwise.libraries.portable import Build, CoreNeeds, LibrarySource, Text, manifest_of
 
 FOLDER = paths.GUEST / "pqc-adapters"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.c")))
@@ -41,7 +41,7 @@ class Manifest(Model):
     about: Text
     licence: Text
     constant_time: Text
-    source: Source
+    source: LibrarySource
     build: Build
     operations: dict[Text, tuple[Operation, ...]]
     needs: CoreNeeds = CoreNeeds()
@@ -59,7 +59,7 @@ class Manifest(Model):
 
     @field_validator("source")
     @classmethod
-    def _crate(cls, value: Source) -> Source:
+    def _crate(cls, value: LibrarySource) -> LibrarySource:
         if not value.crate:
             raise ValueError("must be a crate")
         return value

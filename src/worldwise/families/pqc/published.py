@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of post-quantum schemes on a Cortex-M4."""
 
-from worldwise.read.published import Source
+from worldwise.read.published import PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="pqm4",
     reason=(
         "How they compare: pqm4's figures are cycles of a board, ours instructions, and a Cortex-M4 does at most one "

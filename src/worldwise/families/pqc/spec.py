@@ -22,16 +22,16 @@ from worldwise.plan.spec import (
     OPTEE,
     TEE_TARGETS,
     App,
+    FamilyPrograms,
     Measures,
     Operation,
-    Own,
     Parameter,
     Reason,
     Spec,
     no_problem,
 )
 
-OWN = Own("pqc", NAMES)
+OWN = FamilyPrograms("pqc", NAMES)
 # Of the TA that gets wrong calls.
 ABUSED_SCHEME = "ml-dsa-44"
 # Target -> its core, where memory decides nothing.

@@ -15,7 +15,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.report.contests import names
 from worldwise.report.sections.units import OfInstructions, board_note
 from worldwise.report.table_builder import answer, name, number, section
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 _OPERATIONS = tuple(CALLS)
 _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
@@ -200,7 +200,7 @@ def _legend_section(rows: Iterable[Row]) -> Section | None:
     return Section("How to read the tables of post-quantum schemes", None, notes, name="post-quantum-legend")
 
 
-def _answer(reading: Reading) -> list[Answer]:
+def _answer(reading: Reading) -> list[ScreenAnswer]:
     rows = [row for row in _rows(reading) if row.place != "ta"]
     return answer(
         "What post-quantum cryptography costs",

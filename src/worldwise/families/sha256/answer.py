@@ -7,10 +7,10 @@ from worldwise.families.sha256.cost import HashCost, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading
 from worldwise.report.table_builder import Column, answer, name, number
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 
-def sha256_answer(reading: Reading) -> list[Answer]:
+def sha256_answer(reading: Reading) -> list[ScreenAnswer]:
     """Each variant's messages, the longest and the shortest being the most important; nothing if nothing was hashed."""
     hashing = reading.part(Hashing).hashing
     costs = [cost for cost in hashing.costs if cost.chunk is None and not cost.parameters]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published figures of SHA-256 in OP-TEE on a Raspberry Pi 3."""
 
-from worldwise.read.published import Source
+from worldwise.read.published import PublishedSource
 
-PUBLISHED = Source(
+PUBLISHED = PublishedSource(
     name="optee-sha256-rpi3",
     reason=(
         "Why they differ: the published figures are times of a Cortex-A53 with its caches and memory; ours are "

@@ -9,7 +9,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import answer, any_of, name, number, per_side
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 # The answer shows this size of object if it was measured: a page of a file system.
 _USUAL = 4096
@@ -19,7 +19,7 @@ _PLAIN = {"plain": "\nplain file instr"}
 WHOLE = ("create", "read", "overwrite")
 
 
-def storage_answer(reading: Reading, actions: Sequence[str]) -> list[Answer]:
+def storage_answer(reading: Reading, actions: Sequence[str]) -> list[ScreenAnswer]:
     """Each of `actions` with an object of one size, as the caller sees it; nothing if the run has no storage.
 
     A line is of one variant of OP-TEE, but for the plain file, which none of them has a part in.

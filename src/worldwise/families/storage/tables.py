@@ -41,7 +41,7 @@ def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     Unless `full`, the cost inside the TA is shown only where it does not follow from the cost of the whole call.
     """
-    table = _Rows(reading)
+    table = _StorageRows(reading)
     if not table.sizes:
         return []
     parts: list[Section | None] = [
@@ -62,7 +62,7 @@ def _key(row: Row) -> Key:
     return (row.given["action"], row.size, _kind(row), row.variant, row.place)
 
 
-class _Rows(RowIndex):
+class _StorageRows(RowIndex):
     """The rows of storage on undisturbed machines, by action, size, storage or kind of sync, variant and place."""
 
     def __init__(self, reading: Reading) -> None:
@@ -98,7 +98,7 @@ class _Rows(RowIndex):
         return list(filter(None, found)) if self._asked else []
 
 
-def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
+def _action_section(table: _StorageRows, action: str, full: bool) -> Section | None:
     lines: list[list[str]] = []
     names = {kind: table.variants(action, kind) for kind in (*STORAGES, *_SYNCS)}
     several = len({variant for variants in names.values() for variant in variants}) > 1
@@ -158,7 +158,7 @@ def _samples(rows: Iterable[Row]) -> str:
     return "; ".join([f"n = {usual:,}", *others])
 
 
-def _byte_section(table: _Rows) -> Section | None:
+def _byte_section(table: _StorageRows) -> Section | None:
     lines = []
     for action in WHOLE:
         for kind in (*STORAGES, *_SYNCS):
@@ -183,7 +183,7 @@ def _byte_section(table: _Rows) -> Section | None:
     )
 
 
-def _published_section(table: _Rows, reading: Reading) -> Section | None:
+def _published_section(table: _StorageRows, reading: Reading) -> Section | None:
     figures = {
         (figure.operation.partition(" ")[0], figure.algorithm): figure
         for figure in reading.published_table
@@ -238,7 +238,7 @@ def _widest(rows: Iterable[Row]) -> str:
     )
 
 
-def _legend_section(table: _Rows) -> Section:
+def _legend_section(table: _StorageRows) -> Section:
     kinds = {
         "objects": [row for row in table.rows if row.operation == SECURE],
         "plain files": [row for row in table.rows if row.operation == PLAIN],
@@ -284,7 +284,7 @@ _COLOURS = dict(
 
 def _charts(reading: Reading) -> list[Chart]:
     """A figure for each action: what it costs in each storage, and with a plain file, against the object's size."""
-    table = _Rows(reading)
+    table = _StorageRows(reading)
     found = []
     for action, what in _ACTIONS.items():
         rows: list[Row] = []

@@ -10,7 +10,7 @@ from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
 from worldwise.read.models import Reading, Row
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import answer, any_of, name, number, per_side, section
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 WAY, REFUSED = "gateway", "refused"
 _WORDS = {
@@ -141,7 +141,7 @@ def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
     return [part for part in parts if part]
 
 
-def tzm_answer(reading: Reading) -> list[Answer]:
+def tzm_answer(reading: Reading) -> list[ScreenAnswer]:
     """What the gateway costs on each board; nothing if the run has no way between the states."""
     level = min((row.optimisation for row in reading.rows if row.operation == WAY), key=_LEVELS.index, default="")
     rows = [row for row in reading.rows if row.operation == WAY and row.optimisation == level]

@@ -68,7 +68,7 @@ class Package(File):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class SourcePackage:
     """A source package and its files. `package` is the archive's name for it where another version has the name;
     `suite` is the one that it was locked from."""
 
@@ -101,7 +101,7 @@ class Lock:
     suite: str
     lab: list[Package]
     target: list[Package]
-    sources: list[Source]
+    sources: list[SourcePackage]
     snapshots: list[Snapshot] = field(default_factory=list)
 
     def digest(self, recipe: int) -> str:
@@ -130,7 +130,7 @@ class Lock:
         """What to fetch for one of its binary packages."""
         return wanted_package(package, self.time(self.suite))
 
-    def wanted_source(self, source: Source) -> list["Wanted"]:
+    def wanted_source(self, source: SourcePackage) -> list["Wanted"]:
         """What to fetch for one of its source packages, one entry per file."""
         return wanted_source(source, self.time(source.suite or self.suite))
 
@@ -165,14 +165,14 @@ def wanted_package(package: Package, time: str = "") -> Wanted:
     return Wanted(label, pool_path(package.source, package.file), package, time)
 
 
-def wanted_source(source: Source, time: str = "") -> list[Wanted]:
+def wanted_source(source: SourcePackage, time: str = "") -> list[Wanted]:
     """What to fetch for a source package, one entry per file."""
     label = f"{source.name} {source.version} (source)"
     package = source.package or source.name
     return [Wanted(label, pool_path(package, file.file), file, time) for file in source.files]
 
 
-def _without(item: File | Source, left_out: str) -> dict[str, Any]:
+def _without(item: File | SourcePackage, left_out: str) -> dict[str, Any]:
     return {name: value for name, value in vars(item).items() if name != left_out}
 
 
@@ -199,8 +199,8 @@ def parse_lock(text: bytes | str) -> Lock:
 # What the values of each kind are: a type, or a list of another kind. By hand, since every command begins with a lock,
 # and a library for this takes ten times as long to load.
 _LISTS: Mapping[type, Mapping[str, type]] = {
-    Lock: {"lab": Package, "target": Package, "sources": Source, "snapshots": Snapshot},
-    Source: {"files": File},
+    Lock: {"lab": Package, "target": Package, "sources": SourcePackage, "snapshots": Snapshot},
+    SourcePackage: {"files": File},
 }
 _NUMBERS = ("format", "size")
 
@@ -256,7 +256,7 @@ def dump_lock(lock: Lock) -> str:
     def packages(items: list[Package]) -> str:
         return array((line(item) for item in sorted(items, key=lambda item: (item.architecture, item.name))), "  ")
 
-    def source(item: Source) -> str:
+    def source(item: SourcePackage) -> str:
         files = ",\n".join("    " + line(file) for file in sorted(item.files, key=lambda file: file.file))
         head = f'"name": {json.dumps(item.name)}, "version": {json.dumps(item.version)}'
         head += f', "package": {json.dumps(item.package)}' if item.package else ""
@@ -275,7 +275,7 @@ def dump_lock(lock: Lock) -> str:
 def differences(old: Lock | None, new: Lock) -> list[tuple[str, str, str]]:
     """(name, old version, new version) of what changed; an empty version where it came or went.
 
-    A file that changed under the same version is told by its digests.
+    The digests show a file that changed under the same version.
     """
     before = old.versions() if old else {}
     after = new.versions()

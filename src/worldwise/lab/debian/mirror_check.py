@@ -24,7 +24,7 @@ from worldwise.lab.host.network import without_password
 
 # Requests at a time: a mirror serves many others.
 _AT_A_TIME = 6
-# Files of which progress is told at once.
+# Files after which progress is reported.
 _TOLD = 60
 # Seconds for one whole answer, and before a request that got none is made again.
 _PATIENCE, _PAUSE = 20, 2.0
@@ -33,7 +33,7 @@ State = Literal["there", "vanished", "changed", "unanswered"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class MirrorAnswer:
     """What a source says of a file: whether it is there, and in words what else it says."""
 
     state: State
@@ -51,7 +51,7 @@ class Lost:
     """
 
     item: Wanted
-    answers: dict[str, Answer]
+    answers: dict[str, MirrorAnswer]
     second: str = ""
 
     @property
@@ -74,7 +74,7 @@ def lost_files(
     `told` is called with the number of files that are still to be found.
     """
     left = list(wanted)
-    answers: dict[str, dict[str, Answer]] = {item.file.sha256: {} for item in left}
+    answers: dict[str, dict[str, MirrorAnswer]] = {item.file.sha256: {} for item in left}
     for mirror in mirrors:
         left = _left(left, mirror, lambda item: item.path, answers, told)
         if not left:
@@ -99,13 +99,13 @@ def _left(
     wanted: list[Wanted],
     source: str,
     place: Callable[[Wanted], str],
-    answers: dict[str, dict[str, Answer]],
+    answers: dict[str, dict[str, MirrorAnswer]],
     told: Callable[[int], None],
 ) -> list[Wanted]:
     """The files that a source lacks. A source that has none of the first few is not asked for the others."""
     addresses = [f"{source}/{quote(place(item), safe='/+~:%')}" for item in wanted]
     sizes = [item.file.size for item in wanted]
-    found: list[Answer] = []
+    found: list[MirrorAnswer] = []
     left = []
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         found += pool.map(ask, addresses[:_AT_A_TIME], sizes)
@@ -121,7 +121,7 @@ def _left(
     return left
 
 
-def ask(address: str, size: int) -> Answer:
+def ask(address: str, size: int) -> MirrorAnswer:
     """Whether an address has a file of so many bytes: a HEAD request, by the environment's proxies and authorities.
 
     What gets no answer, or one that says nothing of the file, is asked once more.
@@ -135,16 +135,16 @@ def ask(address: str, size: int) -> Answer:
     return answer
 
 
-def _in_time(address: str, size: int) -> Answer:
+def _in_time(address: str, size: int) -> MirrorAnswer:
     """What an address answers; a server that sends a byte now and then is left after _PATIENCE too."""
-    answers: list[Answer] = []
+    answers: list[MirrorAnswer] = []
     thread = threading.Thread(target=lambda: answers.append(_head(address, size)), daemon=True)
     thread.start()
     thread.join(_PATIENCE)
-    return answers[0] if answers else Answer("unanswered", f"no answer: not whole after {_PATIENCE} s")
+    return answers[0] if answers else MirrorAnswer("unanswered", f"no answer: not whole after {_PATIENCE} s")
 
 
-def _head(address: str, size: int) -> Answer:
+def _head(address: str, size: int) -> MirrorAnswer:
     request = urllib.request.Request(address, method="HEAD", headers={"User-Agent": "worldwise"})
     try:
         # Made anew each time: proxies and authorities are those of the environment.
@@ -153,23 +153,23 @@ def _head(address: str, size: int) -> Answer:
     except urllib.error.HTTPError as error:
         error.close()
         gone = error.code in (http.client.NOT_FOUND, http.client.GONE)
-        return Answer("vanished" if gone else "unanswered", f"status {error.code}")
+        return MirrorAnswer("vanished" if gone else "unanswered", f"status {error.code}")
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        return Answer("unanswered", f"no answer: {reason}")
+        return MirrorAnswer("unanswered", f"no answer: {reason}")
 
 
-def _in_folder(path: Path, size: int) -> Answer:
+def _in_folder(path: Path, size: int) -> MirrorAnswer:
     try:
         return _sized(str(path.stat().st_size), size)
     except (FileNotFoundError, NotADirectoryError):
-        return Answer("vanished", os.strerror(errno.ENOENT))
+        return MirrorAnswer("vanished", os.strerror(errno.ENOENT))
     except OSError as error:
-        return Answer("unanswered", error.strerror or str(error))
+        return MirrorAnswer("unanswered", error.strerror or str(error))
 
 
-def _sized(found: str, size: int) -> Answer:
+def _sized(found: str, size: int) -> MirrorAnswer:
     # A server need not say a size.
     if found.isdecimal() and int(found) != size:
-        return Answer("changed", f"{found} bytes, {size} are locked")
-    return Answer("there")
+        return MirrorAnswer("changed", f"{found} bytes, {size} are locked")
+    return MirrorAnswer("there")

@@ -179,5 +179,5 @@ def no_mirror() -> WorldwiseError:
     """The error for a machine that knows no mirror."""
     return WorldwiseError(
         "no Debian mirror is known on this machine",
-        f"set {MIRROR_VARIABLE} to the address of one (what stands before `dists/` and `pool/`)",
+        f"set {MIRROR_VARIABLE} to the address of one (the part before `dists/` and `pool/`)",
     )

@@ -27,7 +27,7 @@ from worldwise.lab.debian.lock import (
     Lock,
     Package,
     Snapshot,
-    Source,
+    SourcePackage,
     dump_lock,
     parse_lock,
     pool_path,
@@ -198,7 +198,7 @@ def _compared(a: str, b: str) -> int:
 
 
 def _package(fields: dict[str, str], follows: str = "") -> Package:
-    source = fields.get("Source", fields["Package"]).split(" ")[0]
+    source = fields.get("SourcePackage", fields["Package"]).split(" ")[0]
     filename = fields["Filename"]
     file = filename.rsplit("/", 1)[-1]
     if filename != pool_path(source, file):
@@ -218,7 +218,7 @@ def _package(fields: dict[str, str], follows: str = "") -> Package:
     )
 
 
-def _source(apt: _AptRoot, name: str, wish: str | _SourceWish, suites: Iterable[str]) -> Source:
+def _source(apt: _AptRoot, name: str, wish: str | _SourceWish, suites: Iterable[str]) -> SourcePackage:
     version, alias = (wish, "") if isinstance(wish, str) else (wish.version, wish.package)
     package = alias or name
     offered = list(_paragraphs(apt.call("apt-cache", "showsrc", "--only-source", package)))
@@ -229,7 +229,7 @@ def _source(apt: _AptRoot, name: str, wish: str | _SourceWish, suites: Iterable[
                 rows = [row for row in rows if ".orig.tar." in row[2] and not row[2].endswith(".asc")]
             files = [File(file=file, size=int(size), sha256=sha256) for sha256, size, file in rows]
             suite = next((suite for suite in suites if version in apt.versions(package, suite)), "")
-            return Source(name=name, version=version, files=files, package=alias, suite=suite)
+            return SourcePackage(name=name, version=version, files=files, package=alias, suite=suite)
     there = ", ".join(sorted({fields["Version"] for fields in offered})) or "none"
     raise WorldwiseError(
         f"source package {package} {version} is not on the mirror; it has: {there}",
@@ -292,7 +292,7 @@ def target_package(apt: _AptRoot, name: str, architecture: str, *, follow: bool)
     return _package(next(_paragraphs(text)), name if follow else "")
 
 
-def newest_source(apt: _AptRoot, name: str, wish: str | _SourceWish, suite: str) -> Source:
+def newest_source(apt: _AptRoot, name: str, wish: str | _SourceWish, suite: str) -> SourcePackage:
     """The newest version of a source package in a suite, of the same files as were wished for."""
     package = name if isinstance(wish, str) else wish.package or name
     versions = apt.versions(package, suite)
@@ -354,7 +354,7 @@ def with_sha1(lock: Lock, known: Mapping[str, str], path: Callable[[File], Path]
     def packages(items: list[Package]) -> list[Package]:
         return [replace(item, sha1=sha1(item)) for item in items]
 
-    def files(source: Source) -> list[File]:
+    def files(source: SourcePackage) -> list[File]:
         return [replace(file, sha1=sha1(file)) for file in source.files]
 
     sources = [replace(source, files=files(source)) for source in lock.sources]

@@ -34,7 +34,7 @@ _BATCH, _WORKERS = 16, 4
 _MOST, _MOST_MEMBERS = 64 * 2**30, 100_000
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """A place that may have locked files.
 
     Attributes:
@@ -185,7 +185,7 @@ class _Archive:
         return self._places
 
 
-def second(address: str, told: Callable[[str], None]) -> Source:
+def second(address: str, told: Callable[[str], None]) -> FileSource:
     """The second source of an address that `second_sources` gives. Raises WorldwiseError for a bad one."""
     if is_artefact(address):
         artefact = Artefact(address, told)
@@ -234,7 +234,7 @@ def kinds() -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in named) or KINDS
 
 
-def sources(suite: str, told: Callable[[str], None]) -> Iterator[Source]:
+def sources(suite: str, told: Callable[[str], None]) -> Iterator[FileSource]:
     """Every source, in the order of trying; `told` is called with a line of text when one wants a pause.
 
     Raises WorldwiseError for a setting that names none.

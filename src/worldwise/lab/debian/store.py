@@ -25,7 +25,7 @@ from worldwise.lab.shared_store.store import Shared
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worldwise.lab.debian.sources import Source
+    from worldwise.lab.debian.sources import FileSource
 
 RELOCK = (
     "or run `worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
@@ -42,7 +42,7 @@ class _Failure:
     """Why a source did not give a file: in a word, and in its own words."""
 
     kind: str
-    source: "Source"
+    source: "FileSource"
     message: str
 
 
@@ -203,7 +203,7 @@ class Store:
         raise _download_error({item: failures[item] for item in remaining})
 
     def _from_source(
-        self, source: "Source", wanted: list[Wanted], partial: Path, advance: Callable[[], None]
+        self, source: "FileSource", wanted: list[Wanted], partial: Path, advance: Callable[[], None]
     ) -> dict[Wanted, _Failure]:
         batches = [wanted[start : start + source.batch] for start in range(0, len(wanted), source.batch)]
         failures: dict[Wanted, _Failure] = {}
@@ -222,7 +222,7 @@ class Store:
                 raise
         return failures
 
-    def _batch(self, source: "Source", wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
+    def _batch(self, source: "FileSource", wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
         failures = {item: _Failure(_kind(why), source, why) for item, why in source.fetch(wanted, partial).items()}
         for item in wanted:
             path = partial / item.file.sha256

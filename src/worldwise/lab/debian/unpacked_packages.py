@@ -68,7 +68,7 @@ def _member(name: str, content: bytes) -> bytes:
     return header.encode() + content + b"\n" * (len(content) % 2)
 
 
-class Beside:
+class UnpackingThread:
     """The files of large packages, unpacked in a folder of their own by a thread.
 
     Args:

@@ -11,7 +11,7 @@ import pwd
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from worldwise import __version__
@@ -46,6 +46,9 @@ MACHINE_MEMORY = 1536 * MIB
 _PATIENCE = 20
 _SETTINGS = Path("/proc/sys")
 _CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
+# Where users have their extra ids.
+ID_FILES = (Path("/etc/subuid"), Path("/etc/subgid"))
+_NETWORK = "network"
 
 
 def examine(network: bool) -> Iterator[Point]:
@@ -54,20 +57,16 @@ def examine(network: bool) -> Iterator[Point]:
     Args:
         network: whether to try the Debian mirrors too, which takes some seconds.
     """
-    yield from guarded("worldwise", _worldwise)
-    yield from guarded("Python", _python)
-    yield from guarded("host packages", _packages)
-    yield from guarded("sandbox", _sandbox)
-    yield from guarded("user ids", _user_ids)
-    yield from guarded("cache", _cache)
-    yield from guarded("disk", _disk)
-    yield from guarded("memory", _memory)
-    yield from guarded("processors", _processors)
-    yield from network_points(network)
-    yield from guarded("lab", _lab)
-    yield from guarded("roots", _roots)
-    yield from guarded("tools", _tools)
-    yield from guarded("cache size", _size)
+    for name in CHECKS:
+        if name == _NETWORK:
+            yield from network_points(network)
+        else:
+            yield from check(name)
+
+
+def check(name: str) -> Iterator[Point]:
+    """The points of one of CHECKS."""
+    yield from guarded(name, CHECKS[name])
 
 
 # --- programs ---
@@ -157,7 +156,7 @@ def _user_ids() -> Iterator[Point]:
     if os.geteuid() == 0:
         return
     user = _user_name()
-    absent = [file for file in ("/etc/subuid", "/etc/subgid") if not _has_ids(Path(file), user)]
+    absent = [str(file) for file in ID_FILES if not _has_ids(file, user)]
     if absent:
         found = f"{' and '.join(absent)} give {user} no ids, and the lab needs some"
         if not _place(MAIN).outline_problem():
@@ -166,7 +165,7 @@ def _user_ids() -> Iterator[Point]:
         todo = f"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {user}; or run worldwise as root"
         yield Point("user ids", "wrong", found, todo)
     else:
-        yield Point("user ids", "fine", f"/etc/subuid and /etc/subgid have some for {user}")
+        yield Point("user ids", "fine", f"{' and '.join(map(str, ID_FILES))} have some for {user}")
 
 
 def _user_name() -> str:
@@ -352,3 +351,22 @@ def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, -1, "", f"no answer within {_PATIENCE} s")
+
+
+# What is checked, in this order; the points of the network have a module of their own.
+CHECKS: Mapping[str, Callable[[], Iterator[Point]]] = {
+    "worldwise": _worldwise,
+    "Python": _python,
+    "host packages": _packages,
+    "sandbox": _sandbox,
+    "user ids": _user_ids,
+    "cache": _cache,
+    "disk": _disk,
+    "memory": _memory,
+    "processors": _processors,
+    _NETWORK: lambda: network_points(False),
+    "lab": _lab,
+    "roots": _roots,
+    "tools": _tools,
+    "cache size": _size,
+}

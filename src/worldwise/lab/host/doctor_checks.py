@@ -35,4 +35,4 @@ def guarded(name: str, look: Callable[[], Iterator[Point]]) -> Iterator[Point]:
         yield Point(name, "wrong", error.message, error.hint)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        yield Point(name, "wrong", f"cannot be looked at: {error.strerror or error}{where}", "see that it can be read")
+        yield Point(name, "wrong", f"cannot be checked: {error.strerror or error}{where}", "see that it can be read")

@@ -66,7 +66,7 @@ class Way:
     steady: bool = False
 
 
-class Options(TypedDict, total=False):
+class WayOptions(TypedDict, total=False):
     """The attributes of a Way as keyword arguments; those left out have the Way's defaults."""
 
     binds: Sequence[Bind]

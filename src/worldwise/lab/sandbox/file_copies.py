@@ -96,7 +96,7 @@ def _require_plain(entry: os.stat_result, name: str, limit: int, what: str) -> N
         raise _odd(name, entry, what)
     if entry.st_size > limit:
         size, most = files.size_words(entry.st_size), files.size_words(limit)
-        raise WorldwiseError(f"{what} left '{files.quoted(name)}' of {size}; {most} is the most that is taken")
+        raise WorldwiseError(f"{what} left '{files.quoted(name)}' of {size}; the limit is {most}")
 
 
 def _odd(name: str, entry: os.stat_result, what: str) -> WorldwiseError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who a sandboxed process is on the host: nobody, where that can be had."""
+"""Who a sandboxed process is on the host: a user of its own, where the host has one to give."""
 
 import functools
 import os
@@ -30,9 +30,9 @@ class Confinement:
 
     Attributes:
         kind: `user namespace`: the user who started the tool, with no capability; `another user`: an id that is
-            nobody's, which root can take; `none`: root itself, since neither can be had.
+            nobody's, which root can take; `none`: root itself, since the host gives neither.
         uid: the id on the host.
-        why_not: for `none`: why nothing better can be had.
+        why_not: for `none`: why the host gives nothing better.
     """
 
     kind: Kind

@@ -98,7 +98,7 @@ class Watch:
 
 
 def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether a process has ended, after waiting so long for it. Popen.wait would look now and then; this is told."""
+    """Whether a process has ended, after waiting so long for it. Popen.wait would poll; this waits for the event."""
     if process.poll() is None:
         try:
             descriptor = os.pidfd_open(process.pid)

@@ -57,7 +57,7 @@ class Job:
 
 @dataclass
 class Runner:
-    """Runs programs in sandboxes, and ends them all when it is told to, from another thread."""
+    """Runs programs in sandboxes, and ends them all on request, from another thread."""
 
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
     _stopping: bool = False

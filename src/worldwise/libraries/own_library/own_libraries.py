@@ -48,7 +48,7 @@ class Brought(Protocol):
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnLibrary:
     """A user's library, copied for a run.
 
     Attributes:
@@ -74,10 +74,10 @@ class Own:
         return listing_digest(self.files)
 
 
-_brought: dict[str, Own] = {}
+_brought: dict[str, OwnLibrary] = {}
 
 
-def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
+def bring(directories: Iterable[Path], cache: Path | None = None) -> list[OwnLibrary]:
     """Copy, check and register the libraries in some folders, until `forget`; none if one is refused.
 
     Args:
@@ -87,7 +87,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
     Raises WorldwiseError naming folder, file and key for a folder that is missing, incomplete or links elsewhere, and
     for a name that is taken.
     """
-    brought: dict[str, Own] = {}
+    brought: dict[str, OwnLibrary] = {}
     for directory in directories:
         require_confinement(f"the library in {directory}")
         implementation = portable.load_folder(directory)
@@ -98,7 +98,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
             whose = "another folder's" if taken else "one of worldwise's own"
             raise WorldwiseError(f"{path}: the name '{name}' is {whose}", "choose another name")
         copy, listed = copy_folder(directory, name, (cache or paths.cache_directory()) / "own")
-        own = Own(
+        own = OwnLibrary(
             replace(implementation, adapter=copy / ADAPTER, folder=copy),
             directory,
             toml_model.read_text(copy / MANIFEST, "implementation", copy),
@@ -121,10 +121,10 @@ def forget() -> None:
 
 
 @contextlib.contextmanager
-def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[list[Own]]:
+def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[list[OwnLibrary]]:
     """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts; use its stack.
 
-    Returns the libraries that there are.
+    Returns all of the user's libraries.
 
     Args:
         recorded: the digest of each, by name, as a run keeps them; what it says is not trusted.
@@ -134,7 +134,7 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
     WorldwiseError if a copy cannot be read, and for a stack that the cache no longer has.
     """
     store = (cache or paths.cache_directory()) / "own"
-    added: list[Own] = []
+    added: list[OwnLibrary] = []
     codes: list[str] = []
     until = contextlib.ExitStack()
     try:
@@ -170,7 +170,7 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
 def announce(brought: Iterable[Brought], notify: Callable[[str], None]) -> None:
     """Say which code is about to run and how it is confined: for other users' folders, or as root for all."""
     for own in brought:
-        if not isinstance(own, Own):
+        if not isinstance(own, OwnLibrary):
             # Own code is built and run nowhere but on the emulated machine.
             continue
         with contextlib.suppress(OSError):

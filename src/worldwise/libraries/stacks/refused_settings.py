@@ -11,7 +11,7 @@ PLATFORM = "vexpress-qemu_armv8a"
 COMPILER, CLANG = "gcc", "clang"
 _LEAVE_OUT = "leave the line out"
 _TAS = (
-    "it is said of a TA, and not of the core, which loads both: `run --ta DIR --ta-target ta_arm32` builds one of 32 "
+    "it is a choice of a TA, not of the core, which loads both: `run --ta DIR --ta-target ta_arm32` builds one of 32 "
     "bits, and a worldwise.toml has ta_target; the TAs of the suites are of 64 bits"
 )
 # What worldwise itself decides: another value would measure something else than what it says.

@@ -26,7 +26,7 @@ from worldwise.machine.board.serialline import SerialAddress, SerialLine
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elf_files.symbol_addresses import address_name
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, MOST_RECORDS, RECORDS, SECURE_CONSOLE, Machine
-from worldwise.machine.measurer import Description, Ended, StartFrom
+from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 
 # Semihosting, by the numbers of Arm's specification, and what GDB's File-I/O calls its errors.
 _OPEN, _WRITE, _EXIT, _EXIT_EXTENDED = 0x01, 0x05, 0x18, 0x20
@@ -114,7 +114,7 @@ class GdbBoard:
         directory: Path,
         start: StartFrom = "boot",
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Ended:
+    ) -> MachineEnd:
         """Load, reset and run: see Measurer."""
         if start != "boot":
             raise ValueError("a board has no snapshot")
@@ -158,7 +158,7 @@ class GdbBoard:
                 "have it served by GDB (OpenOCD: `arm semihosting_fileio enable`)",
                 self.diagnosis(directory, machine),
             )
-        return Ended(status, ("gdb", *program), time.monotonic() - began)
+        return MachineEnd(status, ("gdb", *program), time.monotonic() - began)
 
     def diagnosis(self, directory: Path, machine: Machine) -> str:
         """What the program printed."""

@@ -20,7 +20,7 @@ from worldwise.libraries.boards import Board
 from worldwise.machine.board.gdbserver import Address, GdbServer
 from worldwise.machine.program_output import Listener, Log
 
-# Seconds until it listens, after which it is given up, and for it to end when it is told to.
+# Seconds within which it must listen, and within which it must end when asked.
 _LISTENS, _ENDS = 30.0, 3.0
 # And for the last words of one that has ended by itself.
 _LAST_WORDS = 0.5

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Cortex-M behind a GDB server: its registers and memory, loading its flash, and resetting it.
 
-The server is OpenOCD, pyOCD, J-Link, probe-rs or QEMU. What it cannot do is told apart from what the board does.
+The server is OpenOCD, pyOCD, J-Link, probe-rs or QEMU. Errors of the server are reported apart from those of the board.
 """
 
 import re

@@ -28,7 +28,7 @@ class _Branch(NamedTuple):
 
 def arm_branches(file: Any) -> tuple[list[int], dict[int, list[tuple[int, int, bool]]]]:
     """Where functions begin, in order, and by target the branches: of each its address, that behind it, and whether it
-    calls. A file without symbols has none: nobody knows which set its code is of.
+    calls. A file without symbols has none, since the instruction set of its code is unknown.
     """
     starts: set[int] = set()
     kinds: dict[int, str] = {}

@@ -231,7 +231,7 @@ def _rows(entry: FDE) -> list[Any] | str:
     except MemoryError:
         raise
     except Exception as error:
-        # Of this function alone nobody knows.
+        # For this function alone it is unknown.
         return _words(error)
 
 

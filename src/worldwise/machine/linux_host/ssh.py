@@ -305,7 +305,7 @@ class Connection:
                 while data := self._more(process.stdout, deadline):
                     said += data
                     if len(said) > _MOST_SAID:
-                        self.lost("it said more than a program of worldwise can say")
+                        self.lost("it printed more than a program of worldwise can")
                 status = process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 self.lost("timed out")

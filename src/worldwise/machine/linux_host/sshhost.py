@@ -34,7 +34,7 @@ from worldwise.machine.machine import (
     TA_SUFFIX,
     Machine,
 )
-from worldwise.machine.measurer import Description, Ended, StartFrom
+from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 
 _PROBE = "probe"
 # A TA's name in the folder of the connection, before it is laid where OP-TEE finds it.
@@ -147,7 +147,7 @@ class SshHost:
         directory: Path,
         start: StartFrom = "boot",
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Ended:
+    ) -> MachineEnd:
         """Bring the program and run it: see Measurer."""
         if start != "boot":
             raise ValueError("a host has no snapshot")
@@ -181,7 +181,7 @@ class SshHost:
                 f"is {self._address.folder} mounted noexec? Name another folder behind the host: ssh://HOST/home/USER",
                 self.diagnosis(directory, machine),
             )
-        return Ended(status, ("ssh", *program), time.monotonic() - began)
+        return MachineEnd(status, ("ssh", *program), time.monotonic() - began)
 
     def diagnosis(self, directory: Path, machine: Machine) -> str:
         """What the program said."""

@@ -13,7 +13,7 @@ _OP_ADDR = 0x03
 _MOST_TYPES = 100
 # An entry refers to another one at most so often.
 _MOST_REFERENCES = 100
-# Functions that are told to stand within others.
+# Functions that are reported as inlined into others.
 _MOST_INLINED = 200
 
 

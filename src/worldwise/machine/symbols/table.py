@@ -54,8 +54,8 @@ class SymbolTable:
         functions: in any order; where two overlap, the one that begins later has the address.
         code: its executable bytes: (address, bytes). Empty for an image whose file is not there.
         segments: executable segments: (file offset, address, bytes in the file).
-        inlines: what was inlined into them, for `inline_chain`; None if nobody can say.
-        frames: where they keep what their callers need, for `frame_rule`; None if nobody can say.
+        inlines: what was inlined into them, for `inline_chain`; None if that is unknown.
+        frames: where they keep what their callers need, for `frame_rule`; None if that is unknown.
 
     Attributes:
         image: its name.
@@ -164,7 +164,7 @@ class SymbolTable:
             self._inlines.read(addresses)
 
     def lines(self, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
-        """The source file and line of each of many link-time addresses; an empty name and 0 where nobody can say.
+        """The source file and line of each of many link-time addresses; an empty name and 0 where they are unknown.
 
         Raises WorldwiseError if that cannot be read.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One [[cases]] block of a suite: lists whose product is cases, and what of it cannot be had."""
+"""One [[cases]] block of a suite: lists whose product is cases, some of them unavailable."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def require_few(document: Document, path: Path, number: int) -> None:
 
 @dataclass(frozen=True)
 class Found:
-    """What a block gives: cases, and what it asks for that cannot be had."""
+    """What a block gives: cases, and the unavailable combinations that it asks for."""
 
     cases: tuple[Case, ...]
     unavailable: tuple[Unavailable, ...]
@@ -189,7 +189,7 @@ class Block:
             value = self._value(at, parameter, item)
             if value in found and not parameter.pattern:
                 shown = f"'{item}'" if parameter.is_size else value
-                self._document.refuse(at, f"{shown} stands there twice.")
+                self._document.refuse(at, f"{shown} appears twice.")
             found[value] = None
         if not found:
             self._document.refuse(path, f"must be {words_of(parameter)}, is empty.")

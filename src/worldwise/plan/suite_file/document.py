@@ -37,7 +37,7 @@ class Document:
         for number, item in enumerate(value):
             name = self.choice((*path, number), item, allowed)
             if name in chosen:
-                self.refuse((*path, number), f"'{name}' stands there twice.")
+                self.refuse((*path, number), f"'{name}' appears twice.")
             chosen[name] = None
         return list(chosen)
 

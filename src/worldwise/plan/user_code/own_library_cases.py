@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.own_library.own_libraries import Own
+from worldwise.libraries.own_library.own_libraries import OwnLibrary
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason
@@ -15,7 +15,7 @@ from worldwise.plan.suite import Suite
 _TEE_ASKED = ("keygen", "attestdiv", "attestquorum", "sha256")
 
 
-def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
+def with_own(suite: Suite, brought: Sequence[OwnLibrary]) -> Suite:
     """The suite, with its cases of other libraries repeated for these.
 
     What a library lacks becomes unavailable, as for the others. Raises WorldwiseError if a library can do no case.
@@ -35,7 +35,7 @@ def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
     return replace(suite, cases=tuple(cases), unavailable=tuple(unavailable))
 
 
-def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
+def _cases(suite: Suite, own: OwnLibrary) -> tuple[list[Case], list[Unavailable]]:
     cases: dict[str, Case] = {}
     lacking: dict[Unavailable, None] = {}
     for case in suite.cases:

@@ -104,7 +104,7 @@ class Limit(StrictModel):
 
 
 class Measure(StrictModel):
-    """One program, OP-TEE application or firmware, and what of it is measured."""
+    """One program, OP-TEE application or firmware, and which of its regions are measured."""
 
     folder: Annotated[str, Field(max_length=1000)] = "."
     build: Annotated[_Commands, Field(default_factory=list)]

@@ -27,16 +27,16 @@ from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import (
     FORMAT,
     Allowance,
+    ComparedRow,
     Comparison,
     Disagreement,
     Figures,
     Gate,
     Moved,
-    Row,
     Side,
     Unpaired,
 )
-from worldwise.read.compared.gate import CaseRead, Options, is_library_image, own_inputs, side_of
+from worldwise.read.compared.gate import CaseRead, GateOptions, is_library_image, own_inputs, side_of
 from worldwise.read.compared.rows import figures_of, judge_row
 from worldwise.read.compared.selection import named_list
 from worldwise.run.folder.manifests import CaseManifest
@@ -203,7 +203,7 @@ Allowed = Mapping[str, tuple[Fraction, str]]
 
 
 def compare_baseline(
-    named: Named, run: Run, functions: Functions, options: Options, allowed: Allowed | None = None
+    named: Named, run: Run, functions: Functions, options: GateOptions, allowed: Allowed | None = None
 ) -> Comparison:
     """A run beside a baseline, which is A; `allowed` are limits of single cases, each said in a note.
 
@@ -214,7 +214,7 @@ def compare_baseline(
 
 
 class _Beside:
-    def __init__(self, named: Named, run: Run, functions: Functions, options: Options, allowed: Allowed) -> None:
+    def __init__(self, named: Named, run: Run, functions: Functions, options: GateOptions, allowed: Allowed) -> None:
         self.named, self.run, self.functions, self.options = named, run, functions, options
         self.allowed = allowed
         self.old = named.content
@@ -308,7 +308,7 @@ class _Beside:
             f"same: worldwise compare {self.run.id} --baseline {self.named.name} {allow}",
         )
 
-    def _rows(self, case_id: str, read: CaseRead, known: bool) -> list[Row]:
+    def _rows(self, case_id: str, read: CaseRead, known: bool) -> list[ComparedRow]:
         old = {(one.measure, one.place): one.instructions for one in self.old.count if one.case == case_id}
         if not known:
             if read.checked.samples:
@@ -327,14 +327,14 @@ class _Beside:
             if key in old
         ]
 
-    def _row(self, manifest: CaseManifest, key: tuple[str, str], old: Instructions, b: Figures) -> Row:
+    def _row(self, manifest: CaseManifest, key: tuple[str, str], old: Instructions, b: Figures) -> ComparedRow:
         case = manifest.case()
         warm = old.calls - 1 - manifest.warmup
         a = Figures(
             n=max(warm, 0), warmup=manifest.warmup, first=old.first, median=old.median, min=old.least, max=old.most
         )
         difference = b.median - a.median
-        return Row(
+        return ComparedRow(
             case=manifest.id,
             case_b=manifest.id,
             target=manifest.target,
@@ -358,7 +358,7 @@ class _Beside:
     def _limit(self, case_id: str, limit: Fraction) -> Fraction:
         return max(limit, self.allowed.get(case_id, (limit, ""))[0])
 
-    def _judge(self, rows: Sequence[Row]) -> Gate | None:
+    def _judge(self, rows: Sequence[ComparedRow]) -> Gate | None:
         limit = self.options.limit
         if not rows:
             raise WorldwiseError(
@@ -380,7 +380,7 @@ class _Beside:
             passed=not exceeded and not lost,
         )
 
-    def _moved(self, rows: Sequence[Row]) -> list[Moved]:
+    def _moved(self, rows: Sequence[ComparedRow]) -> list[Moved]:
         found = []
         old = {one.case: one.functions for one in self.old.count if one.functions}
         for case_id in dict.fromkeys(row.case for row in rows if row.difference):

@@ -27,7 +27,7 @@ class Figures(Result):
     max: int
 
 
-class Call(Result):
+class ComparedCall(Result):
     """One call in A and in B: its number (0 is the first one, before the warm-up), and its counts in instructions."""
 
     index: int
@@ -35,7 +35,7 @@ class Call(Result):
     b: int
 
 
-class Row(Result):
+class ComparedRow(Result):
     """One measure of one case at one place, in A and in B.
 
     `case_b` and `place_b` are B's; they differ from A's if variants are compared. `difference` is B's median less A's,
@@ -67,7 +67,7 @@ class Row(Result):
     ratio: float | None
     same_inputs: bool
     calls_differ: int | None
-    worst: Call | None
+    worst: ComparedCall | None
     identical: bool
     verdict: Verdict
     judged: Literal["median", "calls"] | None = None
@@ -130,7 +130,7 @@ class Disagreement(Result):
 class Moved(Result):
     """A function whose own instructions in the median call changed, as `function (file)`.
 
-    `line` is the line of the repository that takes most of them in B, as `path:number`; empty where nobody knows one.
+    `line` is the line of the repository that takes most of them in B, as `path:number`; empty where none is known.
     """
 
     case: str
@@ -175,7 +175,7 @@ class Comparison(Result):
     format: Literal[1]
     a: Side
     b: Side
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
     outcomes: dict[str, bool]
     unpaired: tuple[Unpaired, ...]
     disagreements: tuple[Disagreement, ...]
@@ -189,6 +189,6 @@ class Comparison(Result):
         return without_empty(without_empty(handler(self), "moved"), "settings")
 
     @property
-    def exceeding(self) -> list[Row]:
+    def exceeding(self) -> list[ComparedRow]:
         """The rows over the gate's limit, the worst first."""
         return sorted((row for row in self.rows if row.exceeds), key=lambda row: -(row.ratio or 0))

@@ -22,18 +22,18 @@ from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import (
     FORMAT,
     Allowance,
+    ComparedRow,
     Comparison,
     Disagreement,
     Gate,
     Judge,
-    Row,
     Setting,
     Side,
     Unpaired,
 )
 from worldwise.read.compared.nothing_common import nothing_common
 from worldwise.read.compared.rows import judge_row, match_series, row_of
-from worldwise.read.compared.selection import Parts, Selected, named_list, parse_selection
+from worldwise.read.compared.selection import CaseParts, Selected, named_list, parse_selection
 from worldwise.read.compared.stacks import changed_settings
 from worldwise.read.row_details.draws_and_interrupts import own_path
 from worldwise.records.check import CheckedRecords, check_records
@@ -45,7 +45,7 @@ from worldwise.run.folder.rundir import Run
 
 
 @dataclass(frozen=True)
-class Options:
+class GateOptions:
     """How to compare.
 
     Attributes:
@@ -63,14 +63,14 @@ class Options:
     judge: Judge = "auto"
 
 
-def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comparison:
+def compare_runs(run_a: Run, run_b: Run, options: GateOptions | None = None) -> Comparison:
     """Two runs, case by case.
 
     Raises WorldwiseError if a property differs that must agree, naming it, and if a gate has nothing to judge.
     """
     for run in (run_a, run_b):
         run.require_instructions("a comparison")
-    options = options or Options()
+    options = options or GateOptions()
     if options.limit is not None and run_a.path == run_b.path:
         raise WorldwiseError(
             f"run {run_a.id} is compared with itself: such a gate cannot fail.", "name the baseline's run first"
@@ -79,13 +79,13 @@ def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comp
     return _Comparing((run_a, run_b), a, b, options, ("", "")).result()
 
 
-def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None = None) -> Comparison:
+def compare_variants(run: Run, text_a: str, text_b: str, options: GateOptions | None = None) -> Comparison:
     """Two selections of one run, such as `mbedtls-O2` and `mbedtls-nist-O2`; see `parse_selection`.
 
     Raises WorldwiseError for a selection that names nothing of the run or leaves no pair, and as `compare_runs` does.
     """
     run.require_instructions("a comparison")
-    options = options or Options()
+    options = options or GateOptions()
     cases = [_parts(run, case_id) for case_id in run.manifest.cases]
     a, b = (parse_selection(text, [case for case in cases if case]) for text in (text_a, text_b))
     if a == b:
@@ -108,9 +108,9 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
 _Cases = dict[tuple[object, ...], tuple[str, CaseManifest | None]]
 
 
-def _parts(run: Run, case_id: str) -> Parts:
+def _parts(run: Run, case_id: str) -> CaseParts:
     try:
-        return Parts.of(case_id)
+        return CaseParts.of(case_id)
     except ValueError:
         raise WorldwiseError(f"run {run.id}: '{case_id}' is not the id of a case.") from None
 
@@ -177,14 +177,14 @@ class _Comparing:
     """One comparison in progress."""
 
     def __init__(
-        self, runs: tuple[Run, Run], a: _Cases, b: _Cases, options: Options, selections: tuple[str, str]
+        self, runs: tuple[Run, Run], a: _Cases, b: _Cases, options: GateOptions, selections: tuple[str, str]
     ) -> None:
         self.runs = runs
         self.selections = selections
         self.sides = tuple(case_id for case_id, _ in a.values()), tuple(case_id for case_id, _ in b.values())
         self.options = options
         self.variants = any(selections)
-        self.rows: list[Row] = []
+        self.rows: list[ComparedRow] = []
         self.outcomes: dict[str, bool] = {}
         self.unpaired: list[Unpaired] = []
         self.disagreements: list[Disagreement] = []

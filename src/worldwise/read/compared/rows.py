@@ -6,7 +6,7 @@ from fractions import Fraction
 from statistics import median
 
 from worldwise.plan.catalogue import is_board
-from worldwise.read.compared.comparison import Call, Figures, Judge, Row, Verdict
+from worldwise.read.compared.comparison import ComparedCall, ComparedRow, Figures, Judge, Verdict
 from worldwise.records.models import Sample
 from worldwise.run.folder.manifests import CaseManifest
 
@@ -33,14 +33,14 @@ def row_of(
     series_b: Sequence[Sample],
     same_inputs: bool,
     identical: bool,
-) -> Row:
+) -> ComparedRow:
     figures_a, figures_b = figures_of(a, series_a), figures_of(b, series_b)
     difference = figures_b.median - figures_a.median
     pairs = zip(series_a, series_b, strict=True) if same_inputs else ()
-    calls = [Call(index=one.index, a=one.count, b=two.count) for one, two in pairs]
+    calls = [ComparedCall(index=one.index, a=one.count, b=two.count) for one, two in pairs]
     case = a.case()
     measure, place_a, place_b = where
-    return Row(
+    return ComparedRow(
         case=a.id,
         case_b=b.id,
         target=a.target,
@@ -86,7 +86,7 @@ def _verdict(difference: float, apart: Iterable[int]) -> Verdict:
     return "mixed" if more else "same"
 
 
-def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
+def judge_row(row: ComparedRow, limit: Fraction, judge: Judge) -> ComparedRow:
     """The row with the gate's verdict.
 
     Where the library alone decides a call's count, the gate looks at every call. Where a timer may interrupt, the
@@ -96,13 +96,13 @@ def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
     return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
 
 
-def _exceeds(row: Row, limit: Fraction, calls: bool) -> bool:
+def _exceeds(row: ComparedRow, limit: Fraction, calls: bool) -> bool:
     median_over = Fraction(row.difference) > limit * Fraction(row.a.median)
     call = row.worst
     # The worst call is the one that has grown the most.
     return median_over or (calls and call is not None and call.b - call.a > limit * call.a)
 
 
-def _growth(call: Call) -> Fraction:
+def _growth(call: ComparedCall) -> Fraction:
     """How much greater B's count is, as a fraction of A's; a count of 0 in A is taken as one instruction."""
     return Fraction(call.b - call.a, call.a or 1)

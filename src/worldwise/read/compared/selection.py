@@ -14,7 +14,7 @@ from worldwise.plan.catalogue import parameters
 _MOST_NAMED = 8
 
 
-def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
+def parse_selection(text: str, cases: Sequence["CaseParts"]) -> dict[str, str]:
     """The parts of a case that a selection names: `target`, `implementation`, `optimisation`, and parameters by key.
 
     Its words are divided by commas or slashes: a target, a variant (or an implementation, or an optimisation alone),
@@ -56,7 +56,7 @@ def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CaseParts:
     """A case's id, taken apart."""
 
     target: str
@@ -66,7 +66,7 @@ class Parts:
     parameters: Mapping[str, str]
 
     @classmethod
-    def of(cls, case_id: str) -> "Parts":
+    def of(cls, case_id: str) -> "CaseParts":
         """The parts of an id such as `optee/mbedtls-O2/sha256,size=1MiB`."""
         target, variant, rest = case_id.split("/")
         implementation, _, optimisation = variant.rpartition("-")
@@ -79,7 +79,7 @@ class Selected:
     wanted: Mapping[str, str]
     named: Collection[str]
 
-    def key(self, parts: Parts) -> tuple[object, ...] | None:
+    def key(self, parts: CaseParts) -> tuple[object, ...] | None:
         """A case without the parts that either side names; None if the case does not belong to this side."""
         given = {
             "target": parts.target,

@@ -26,7 +26,7 @@ class Component:
         title: its name for people.
         version: as it is locked.
         source: where it comes from, in words.
-        licence: an SPDX expression, or words; `?` where nobody knows.
+        licence: an SPDX expression, or words; `?` where it is unknown.
         own: whether it is a library of the user's own.
         authors, year, url: of a library of the user's own, as its implementation.toml has them; else empty.
     """

@@ -14,7 +14,7 @@ from worldwise import __version__
 from worldwise.base.output.safe_text import json_text, visible
 from worldwise.base.tables import count, signed
 from worldwise.plan.spec import OWN
-from worldwise.read.compared.comparison import Comparison, Row
+from worldwise.read.compared.comparison import ComparedRow, Comparison
 from worldwise.report.formats.ci_formats import plain
 
 VERSION = "2.1.0"
@@ -46,9 +46,9 @@ class Finding:
 
     Attributes:
         rule: LIMIT or BASELINE.
-        name: what it is of, the same in every run: the case, and what of it.
+        name: its subject, the same in every run: the case, and its measure or limit.
         text: a sentence with the figures and their unit.
-        mark: the line that is to be marked; None if nobody knows one.
+        mark: the line that is to be marked; None if none is known.
         said: the line that says the limit, if there is one.
         facts: the figures for programs.
     """
@@ -66,7 +66,7 @@ def of_comparison(comparison: Comparison, mark: Callable[[str], Mark | None]) ->
     return [_of_row(row, comparison, mark(row.case_b)) for row in comparison.exceeding]
 
 
-def _of_row(row: Row, comparison: Comparison, mark: Mark | None) -> Finding:
+def _of_row(row: ComparedRow, comparison: Comparison, mark: Mark | None) -> Finding:
     name = row.case if row.target == OWN else row.name
     what, before, after = "the median call", row.a.median, row.b.median
     if row.judged == "calls" and row.worst:

@@ -19,7 +19,7 @@ _MOST_FUNCTIONS = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class HistoryRun:
     """A run as history sees it.
 
     Attributes:
@@ -37,8 +37,8 @@ class Measured:
 class Step:
     """Two runs, one after the other, that counted otherwise."""
 
-    before: Measured
-    after: Measured
+    before: HistoryRun
+    after: HistoryRun
     old: Row
     new: Row
 
@@ -66,7 +66,7 @@ class Step:
         return "; ".join(f"{one.name} {one.difference:+,}" for one in changes) or "none in these samples"
 
 
-def sections(runs: Sequence[Measured]) -> list[Section]:
+def sections(runs: Sequence[HistoryRun]) -> list[Section]:
     """The history of every figure that two runs or more have, the oldest run first: steps, then first and last."""
     series = {key: found for key, found in _series(runs).items() if len(found) > 1}
     if not series:
@@ -92,22 +92,22 @@ def sections(runs: Sequence[Measured]) -> list[Section]:
 
 
 Key = tuple[str, str, str, int, int]
-Series = Mapping[Key, Sequence[tuple[Measured, Row]]]
+Series = Mapping[Key, Sequence[tuple[HistoryRun, Row]]]
 
 
-def _series(runs: Iterable[Measured]) -> Series:
+def _series(runs: Iterable[HistoryRun]) -> Series:
     """The rows of each case, measure, place and number of calls, in the order of the runs.
 
     Runs of other numbers of samples have other statistics of the same counts.
     """
-    found: dict[Key, list[tuple[Measured, Row]]] = {}
+    found: dict[Key, list[tuple[HistoryRun, Row]]] = {}
     for run in runs:
         for row in run.reading.rows:
             found.setdefault((row.case, row.measure, row.place, row.n, row.warmup), []).append((run, row))
     return found
 
 
-def _steps(found: Sequence[tuple[Measured, Row]]) -> Iterable[Step]:
+def _steps(found: Sequence[tuple[HistoryRun, Row]]) -> Iterable[Step]:
     for (before, old), (after, new) in itertools.pairwise(found):
         if _figures(old) != _figures(new):
             yield Step(before, after, old, new)
@@ -132,7 +132,7 @@ def _ends(series: Series) -> Table:
     return Table(headers, cells, 3)
 
 
-def figures(runs: Sequence[Measured]) -> list[Chart]:
+def figures(runs: Sequence[HistoryRun]) -> list[Chart]:
     """The medians over the runs, of the figures with the largest steps."""
     moved = [(key, found) for key, found in _series(runs).items() if list(_steps(found))]
     moved.sort(key=lambda item: -max(_size(step) for step in _steps(item[1])))
@@ -150,5 +150,5 @@ def _size(step: Step) -> float:
     return abs(step.new.median - step.old.median) / max(step.old.median, 1)
 
 
-def _revision(run: Measured) -> str:
+def _revision(run: HistoryRun) -> str:
     return run.reading.run.git[:13] or run.reading.run.worldwise

@@ -10,7 +10,7 @@ from worldwise.read.contests import matches
 from worldwise.read.models import Factor, Reading, Row
 from worldwise.report.sections.counts import factor_section, label, shown_factors, shown_rows, tee_rows
 from worldwise.report.table_builder import answer, name, number, section
-from worldwise.report.tables import Answer, Group
+from worldwise.report.tables import Group, ScreenAnswer
 
 _PLACE = "client"
 Change = tuple[Row, Row]
@@ -148,7 +148,7 @@ def changes(rows: Iterable[Row]) -> list[Change]:
     return found
 
 
-def answers(reading: Reading) -> list[Answer]:
+def answers(reading: Reading) -> list[ScreenAnswer]:
     """What each change saves its caller: of each measure that with which it costs least; nothing if the run tries none.
 
     The best changes of all measures are the most important lines, then the others.

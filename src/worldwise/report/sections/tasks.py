@@ -21,7 +21,7 @@ from worldwise.report.surprises import (
     published_surprises,
     spread_surprises,
 )
-from worldwise.report.tables import Answer, Group, Task, task_of
+from worldwise.report.tables import Group, ScreenAnswer, Task, task_of
 
 SECTION = "ways"
 _CURVES = {"secp256r1": "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
@@ -136,7 +136,7 @@ def kept_times(reading: Reading) -> Times:
     }
 
 
-def answers(reading: Reading, times: Times) -> list[Answer]:
+def answers(reading: Reading, times: Times) -> list[ScreenAnswer]:
     """The answer, in a list; none if no client was measured. `times` are of some of its rows."""
     found = ways(reading)
     if not found:
@@ -148,7 +148,7 @@ def answers(reading: Reading, times: Times) -> list[Answer]:
     name = _CURVES.get(next(iter(curves)), "") if len(curves) == 1 else ""
     rows = [way.row for way in found]
     return [
-        Answer(
+        ScreenAnswer(
             "What a client of the TEE waits for" + (f": {name}" if name else ""),
             Table(headers, cells, 2),
             _verdict(found, times, reading.budget),
@@ -205,7 +205,7 @@ def _verdict(found: Sequence[Way], times: Times, budget: BudgetResult | None) ->
 
 
 def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult) -> str:
-    """What fits by prediction: with its whole interval, with none of it, or nobody can tell."""
+    """What fits by prediction: with its whole interval, with none of it, or undecided."""
     verdicts: dict[str, list[str]] = {}
     for way in found:
         if time := times.get((way.row.case, way.row.measure)):

@@ -37,7 +37,7 @@ class Words:
 
     Attributes:
         unit: its name, such as `cycles`.
-        legend: what is counted, and what of it is subtracted.
+        legend: what is counted, and what is subtracted from it.
         divided: by what a count is divided where it is shown as time.
         hosted: whether a Linux host was measured, and not the chip of a board.
     """
@@ -98,7 +98,8 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
     """A table with the unit in its headers."""
     if table is None or unit == INSTRUCTIONS:
         return table
-    return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
+    instr = re.compile(rf"\b{SHORT[INSTRUCTIONS]}\b")
+    return replace(table, headers=[instr.sub(SHORT[unit], header) for header in table.headers])
 
 
 def _host_legend(unit: Unit, reading: Reading) -> str:

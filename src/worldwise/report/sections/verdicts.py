@@ -19,7 +19,7 @@ def budget_verdict(reading: Reading) -> str:
     """Says what of a run fits its budget, what does not, and what was not judged; empty if it has no budget.
 
     Worst calls are judged, the first one included. By what is done: all variants that do the same are one verdict,
-    which names the best of them. What the budget does not name is told apart, so that a good verdict hides nothing.
+    which names the best of them. Measures that it does not name stand apart, so that a good verdict hides nothing.
     """
     budget = reading.budget
     if budget is None:

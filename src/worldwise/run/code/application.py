@@ -40,7 +40,7 @@ _BITS = {TA_ARM64: "", TA_ARM32: " for 32 bits (ta_arm32)"}
 _MOST_TA = 64 * 2**20
 _BUILD_IT = "build the client yourself: --client PROGRAM beside --ta UUID.ta"
 _STRICTER = r"error: .*\[-W(incompatible-pointer-types|implicit-function-declaration|int-conversion|implicit-int)\]"
-# What a build of somebody's older code says, and the way out; the first that is said is told.
+# Messages of a build of older code, and the way out; the first that comes is reported.
 # A folder beside the one that is built, as its makefiles and files name it.
 _BESIDE = r"(?<![\w.])(?:\./)?\.\./([A-Za-z0-9][A-Za-z0-9._-]*)"
 _OLDER_API = (
@@ -357,7 +357,7 @@ def elf_of(signed: bytes, ta: Path) -> bytes:
     if magic != _MAGIC or kind not in (_PLAIN, _SIGNED, _ENCRYPTED):
         raise WorldwiseError(f"--ta {ta}: is no TA that OP-TEE loads: it does not begin as a signed one does.")
     if kind == _ENCRYPTED:
-        raise WorldwiseError(f"--ta {ta}: is encrypted, so nobody can name its functions.", "give it signed alone")
+        raise WorldwiseError(f"--ta {ta}: is encrypted, so its functions have no names.", "give it signed alone")
     at = _HEAD.size + digest + signature + (_BOOTSTRAP if kind == _SIGNED else 0)
     found = signed[at : at + size]
     if len(found) != size or not found.startswith(b"\x7fELF"):

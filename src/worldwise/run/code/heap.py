@@ -55,7 +55,7 @@ def placed_functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> 
 
 
 def heap_arguments(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[str]:
-    """The functions of a program's allocator, for the plugin; none if nobody knows where they are."""
+    """The functions of a program's allocator, for the plugin; none if their addresses are unknown."""
     return _arguments(_OF_C, ((name, address) for name, _, address in placed_functions(content, mapped)))
 
 

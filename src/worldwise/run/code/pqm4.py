@@ -29,7 +29,7 @@ _HEAP = re.compile("heap ([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScheme:
     """A scheme that was built and counted.
 
     Attributes:
@@ -65,7 +65,7 @@ class Measured:
         return [one.instructions for one in self.calls(function)]
 
     def stack(self, function: str) -> int | None:
-        """The bytes of stack of the deepest call of a function; None if nobody can say: the code moves its stack."""
+        """The bytes of stack of the deepest call of a function; None if it is unknown: the code moves its stack."""
         known = [one.stack for one in self.calls(function)]
         return None if None in known else max(one for one in known if one is not None)
 
@@ -86,11 +86,11 @@ def measure_schemes(
     emulator: Emulator,
     notify: Callable[[str], None],
     fresh: bool = False,
-) -> tuple[list[Measured], list[Refused]]:
+) -> tuple[list[MeasuredScheme], list[Refused]]:
     """Build and count each scheme. What one cannot do keeps no other from it. Raises WorldwiseError for the machine."""
     place_of(machine)
     require_confinement("the code of a scheme")
-    found: list[Measured] = []
+    found: list[MeasuredScheme] = []
     refused: list[Refused] = []
     for scheme in schemes:
         notify(f"{scheme.title}: building and counting")
@@ -108,9 +108,9 @@ def measure_schemes(
     return [one for one in found if one.scheme.title not in wrong], refused
 
 
-def disagreeing(found: Sequence[Measured]) -> Mapping[str, str]:
+def disagreeing(found: Sequence[MeasuredScheme]) -> Mapping[str, str]:
     """The titles of schemes whose implementations do not give the same, each with the words for it."""
-    by_scheme: dict[tuple[str, str], list[Measured]] = {}
+    by_scheme: dict[tuple[str, str], list[MeasuredScheme]] = {}
     for one in found:
         by_scheme.setdefault((one.scheme.kind, one.scheme.name), []).append(one)
     wrong: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _counted(
     emulator: Emulator,
     notify: Callable[[str], None],
     fresh: bool,
-) -> Measured:
+) -> MeasuredScheme:
     wanted = WantedFirmware(image.file(FIRMWARE), machine, FUNCTIONS[scheme.kind], name=case_name(scheme.title))
     ready = prepare_firmware(wanted, images, emulator, notify, fresh)
     lines = ready.counted.output.decode("ascii", "replace").splitlines()
@@ -164,7 +164,7 @@ def _counted(
         raise WorldwiseError(f"it does not come to its end on {machine}")
     text, data, bss = map(int, files.read_bytes(image.file(SIZES), _MOST_SIZES, image.directory).split()[:3])
     vectors = tuple(line for line in lines if line.startswith(_VECTOR))
-    return Measured(scheme, ready, vectors, (text, data, bss), int(heap[1]))
+    return MeasuredScheme(scheme, ready, vectors, (text, data, bss), int(heap[1]))
 
 
 def _why(error: WorldwiseError, thumb2: bool) -> str:

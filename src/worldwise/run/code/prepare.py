@@ -177,7 +177,7 @@ def _regions(
         raise WorldwiseError(
             f"--region {' '.join(wanted.regions)}: {len(found):,} functions have such names. Allowed: up to "
             f"{_MOST_REGIONS}.",
-            "a longer pattern has fewer",
+            "a longer pattern matches fewer",
         )
     ordered = sorted(found, key=lambda one: (one.name, one.address))
     return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
@@ -202,10 +202,9 @@ def _thread(wanted: Wanted, every: Sequence[Function], architecture: str) -> int
     names = ", ".join(files.quoted(one.name) for one in found[:_MOST_CLOSE])
     raise WorldwiseError(
         f"--thread '{files.quoted(wanted.thread)}': "
-        + (f"{len(found)} functions have such names: {names}." if found else "nobody has such a function."),
-        "name the function that pthread_create is given, or main for the first thread; of a thread by the name that "
-        "it gives itself the regions are named too: --region"
-        + (f"; {near}" if (near := nearest_words(wanted.thread, every)) and not found else ""),
+        + (f"{len(found)} functions have such names: {names}." if found else "there is no such function."),
+        "name the function that pthread_create gets, or main for the first thread; a thread that names itself needs "
+        "--region too" + (f"; {near}" if (near := nearest_words(wanted.thread, every)) and not found else ""),
     )
 
 
@@ -354,6 +353,7 @@ def _entered(
     if wanted.application:
         notes += panic_notes(counted.directory, wanted.application)
     never: list[str] = []
+    once = False
     of_name = wanted.thread if thread is None else ""
     for name, region in _by_command(chosen, counted, addresses, thread, of_name):
         calls, others = calls_of(counted.trace, addresses, region)
@@ -383,6 +383,7 @@ def _entered(
                 f"{name} was called once in {len(counted.lives)} starts, so there is no second call to compare"
             )
             unentered.append(name)
+            once = True
             continue
         if len(calls) > MAX_SAMPLES:
             raise WorldwiseError(
@@ -397,7 +398,7 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    raise _NoneEnteredError(unentered, any("was called once" in note for note in notes))
+    raise _NoneEnteredError(unentered, once)
 
 
 def _failed(counted: Counted, wanted: Wanted) -> list[str]:

@@ -25,7 +25,7 @@ from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
-from worldwise.machine.measurer import Ended, StartFrom
+from worldwise.machine.measurer import MachineEnd, StartFrom
 from worldwise.machine.plugin import FlatPlugin, Plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
@@ -143,7 +143,7 @@ def _run(
     plugin: Plugin | None,
     left: tuple[str, ...],
     progress: Callable[[int], None] = lambda _: None,
-) -> Ended:
+) -> MachineEnd:
     # A file of records says that the machine started, whatever the program does with its own.
     (directory / RECORDS).touch()
     try:
@@ -472,7 +472,7 @@ def run_case(
     directory: Path,
     start: StartFrom,
     progress: Callable[[int], None],
-) -> Ended:
+) -> MachineEnd:
     """Write the records of a case of own code into its directory, from the run of all its regions."""
     if start != "snapshot":
         raise WorldwiseError(f"{case.id}: own code starts from a saved machine", "run it without `--cold`")
@@ -483,4 +483,4 @@ def run_case(
         if (counted.directory / name).exists():
             shutil.copyfile(counted.directory / name, directory / name)
     progress((directory / RECORDS).stat().st_size)
-    return Ended(0, tuple(code.manifest.command), 0.0)
+    return MachineEnd(0, tuple(code.manifest.command), 0.0)

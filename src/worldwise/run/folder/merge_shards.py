@@ -33,7 +33,7 @@ _MOST_WAYS = 20
 
 @dataclass(frozen=True)
 class _Part:
-    """A run that is a shard, and what of it is done."""
+    """A run that is a shard, and which of its cases are done."""
 
     run: Run
     entry: ShardEntry

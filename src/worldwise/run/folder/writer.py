@@ -11,35 +11,25 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Literal, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
-from worldwise import __version__
 from worldwise.base import files
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.budget import Budget
-from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.case import Case
 from worldwise.plan.inputs import draws_by_seed, inputs_seed
-from worldwise.plan.suite import Suite
 from worldwise.run.folder.manifests import (
     CASE_FILE,
     FINISHED_FILE,
     FORMAT,
     RUN_FILE,
     SUITE_FILE,
-    BudgetEntry,
     CaseManifest,
-    ChipClock,
     FileEntry,
     FinalState,
     Finished,
-    OwnEntry,
     RunManifest,
-    ShardEntry,
-    UnavailableEntry,
-    Via,
-    check_id,
 )
+from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance, manifest_of
 from worldwise.run.folder.rundir import LIMITS, Run
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -60,66 +50,14 @@ class RunWriter:
     def create(
         cls,
         runs_dir: Path,
-        suite: Suite,
-        *,
-        cases: Sequence[Case],
-        host: Mapping[str, JsonValue],
-        git: str,
-        lab: str,
-        packages: Mapping[str, str],
-        drift: Sequence[str] = (),
-        budget: Budget | None,
-        samples: int | None = None,
-        unavailable: Sequence[Unavailable] | None = None,
-        own: Sequence[OwnEntry] = (),
-        unit: Unit = INSTRUCTIONS,
-        via: Via = "",
-        shard: ShardEntry | None = None,
-        chip_clock: ChipClock | None = None,
-        measured_on: Mapping[str, JsonValue] | None = None,
-        seeds: int = 1,
+        plan: RunPlan,
+        made: RunProvenance,
+        counting: Counting,
         now: datetime | None = None,
     ) -> Self:
-        """Makes the directory of a new run. `cases` are those to be done, in order.
-
-        `drift` says what the lab has for what its lock names; `samples` replaces the suite's own number, if given;
-        `unavailable` is the part of what was asked for that is unavailable, by default all that the suite names as
-        such; `own` are the user's own libraries; `unit` is what is counted, `via` how a board or host is reached,
-        `chip_clock` how its clock is set and `measured_on` what the host is; `shard` says so if the cases are a part of
-        a larger run; `seeds` is how many draws of its inputs each case has.
-        Raises WorldwiseError.
-        """
+        """Makes the directory of a new run. Raises WorldwiseError."""
         started = (now or datetime.now(UTC)).astimezone(UTC)
-        for case in cases:
-            check_id(case.id, f"suite {suite.name}")
-        manifest = RunManifest(
-            format=FORMAT,
-            suite=suite.name,
-            title=suite.title,
-            started=started.isoformat(timespec="seconds"),
-            host=dict(host),
-            worldwise=__version__,
-            git=git,
-            lab=lab,
-            packages=dict(packages),
-            drift=list(drift),
-            budget=BudgetEntry.of(budget) if budget else None,
-            published=suite.published,
-            samples=samples,
-            cases=[case.id for case in cases],
-            unavailable=list(map(UnavailableEntry.of, suite.unavailable if unavailable is None else unavailable)),
-            own=list(own),
-            recommended=suite.recommended,
-            unit=unit,
-            via=via,
-            shard=shard,
-            chip_clock=chip_clock,
-            measured_on=dict(measured_on or {}),
-            seed=cases[0].seed if cases else 0,
-            seeds=seeds,
-            as_shipped=bool(cases and cases[0].as_shipped),
-        )
-        return cls.begin(runs_dir, manifest, suite.text, started)
+        return cls.begin(runs_dir, manifest_of(plan, made, counting, started), plan.suite.text, started)
 
     @classmethod
     def begin(cls, runs_dir: Path, manifest: RunManifest, suite_text: str, now: datetime) -> Self:

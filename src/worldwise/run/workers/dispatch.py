@@ -16,11 +16,11 @@ from worldwise.base.progress_notes import REUSED, CaseEnd
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import build_cost
-from worldwise.run.options import Measured
+from worldwise.run.options import WorkerResult
 from worldwise.run.results import ResultStore
 from worldwise.run.workers import task
 from worldwise.run.workers.cluster import Cluster, Place, opened
-from worldwise.run.workers.task import Answer, Order
+from worldwise.run.workers.task import TaskAnswer, TaskOrder
 
 # So many tasks at least wait at the scheduler: none of the workers that come later is idle.
 _IN_FLIGHT = 64
@@ -43,7 +43,7 @@ class Workers:
     def __init__(
         self,
         cluster: Cluster,
-        order: Order,
+        order: TaskOrder,
         notify: Callable[[str], None],
         costs: Mapping[str, int],
         twice: frozenset[str] = frozenset(),
@@ -71,7 +71,7 @@ class Workers:
         if answer.problem:
             self._notify(f"{what}: {answer.name} could not: {answer.problem}; this machine tries it")
 
-    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> Measured | None:
+    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> WorkerResult | None:
         """Have a worker measure a case; see worldwise.run.options.Elsewhere."""
         while True:
             answer = self._ask(case.id, self.cost(case), frozenset(), task.measure, case, run, True)
@@ -92,14 +92,14 @@ class Workers:
                 self._measure_again(run, case, answer)
             if not answer.found and not answer.seconds:
                 # Another run was quicker.
-                return Measured(result, result.run, 0.0, REUSED)
-            return Measured(result, "", answer.seconds, CaseEnd(f"{answer.seconds:.1f} s{answer.found}"))
+                return WorkerResult(result, result.run, 0.0, REUSED)
+            return WorkerResult(result, "", answer.seconds, CaseEnd(f"{answer.seconds:.1f} s{answer.found}"))
 
     def stop(self) -> None:
         """Drop all tasks."""
         self._cluster.stop()
 
-    def _measure_again(self, run: str, case: Case, first: Answer) -> None:
+    def _measure_again(self, run: str, case: Case, first: TaskAnswer) -> None:
         """Have another worker measure a case. Raises HostError unless it comes to the same records."""
         again = self._ask(case.id, self.cost(case), frozenset({first.worker}), task.measure, case, run, False)
         if again.problem:
@@ -109,7 +109,7 @@ class Workers:
         self._require_same(case, (first.name, first.content), again)
         self._notify(f"{case.id} measured on {first.name} and {again.name}: identical")
 
-    def _require_same(self, case: Case, one: tuple[str, str], answer: Answer) -> None:
+    def _require_same(self, case: Case, one: tuple[str, str], answer: TaskAnswer) -> None:
         where, content = one
         if content != answer.content:
             raise HostError(
@@ -119,8 +119,8 @@ class Workers:
             )
 
     def _ask(
-        self, what: str, rank: int, but: frozenset[str], function: Callable[..., Answer], *arguments: object
-    ) -> Answer:
+        self, what: str, rank: int, but: frozenset[str], function: Callable[..., TaskAnswer], *arguments: object
+    ) -> TaskAnswer:
         """The answer of a worker that is not itself the problem. Raises WorldwiseError if none is left."""
         while True:
             with self._lock:
@@ -140,7 +140,7 @@ class Workers:
                 return answer
             self._leave_out(answer, answer.problem)
 
-    def _leave_out(self, answer: Answer, why: str) -> None:
+    def _leave_out(self, answer: TaskAnswer, why: str) -> None:
         with self._lock:
             known = answer.worker in self._out
             self._out[answer.worker] = f"{answer.name}: {why}"
@@ -151,7 +151,7 @@ class Workers:
 @contextlib.contextmanager
 def workers_at(
     place: Place,
-    order: Order,
+    order: TaskOrder,
     notify: Callable[[str], None],
     costs: Mapping[str, int],
     cross_check: int | None,

@@ -123,7 +123,7 @@ def read_key(path: Path) -> Key:
     key = Key(whole[1], whole[2])
     if (ended := _end(key)) < datetime.datetime.now(datetime.UTC):
         raise WorldwiseError(
-            f"{path}: this key held until {ended:%Y-%m-%d}.",
+            f"{path}: this key expired on {ended:%Y-%m-%d}.",
             "remove it, let `worldwise scheduler` make a new one, copy it",
         )
     return key

@@ -107,7 +107,7 @@ class Jobs:
                 "a job needs on its node: this checkout, and a way to this machine's network (docs/use/machines.md)",
             )
         if not self._wanted:
-            raise HostError(f"--on {self._place}: no job is left; {self._last}", "put that right, and --resume")
+            raise HostError(f"--on {self._place}: no job is left; {self._last}", "correct that, and --resume")
         return self._waiting or "squeue says nothing of its jobs"
 
     def end(self) -> None:
@@ -198,7 +198,7 @@ class Jobs:
         # SLURM's own word is the reason, whatever else stands there.
         lines = [line for line in lines if line.startswith("slurmstepd")] or lines[-_LINES:]
         said = f": {' / '.join(lines)}" if lines else ""
-        return f"job {number} ended{'' if came else ' without a worker'}{said or ', and left no words'}"
+        return f"job {number} ended{'' if came else ' without a worker'}{said or ', and printed nothing'}"
 
 
 def check_asked(option: str) -> None:
@@ -242,7 +242,7 @@ def started(place: Place, notify: Callable[[str], None]) -> Iterator[Jobs]:
                 f"--on {place}: {within} cannot be written: {error.strerror or error}.",
                 "start it in a folder that you may write, and that the nodes have under the same name",
             ) from error
-        # A worker's end is told by the queue, not by a pause of the network.
+        # The queue reports a worker's end, not a pause of the network.
         stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         jobs = Jobs(place, notify, f"worldwise-{secrets.token_hex(4)}", folder)
         stack.callback(jobs.end)

@@ -29,19 +29,19 @@ from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.case_check import found_words
 from worldwise.run.measure import RECORD_SPACE, Bench, case_digest
-from worldwise.run.options import Options
+from worldwise.run.options import MeasureOptions
 from worldwise.run.workers.cluster import worker_name
 
 
 @dataclass(frozen=True)
-class Order:
+class TaskOrder:
     """What all tasks of a run have in common.
 
     Attributes:
         lab: the lab's digest.
         worldwise: the version of worldwise.
         git: the revision of its checkout.
-        silence_limit, reuse: see worldwise.run.options.Options.
+        silence_limit, reuse: see worldwise.run.options.MeasureOptions.
         shared: what the machines share, for a worker whose WORLDWISE_SHARED names nothing; empty for nothing.
         libraries: the folder and the digest of each library of the user's own.
     """
@@ -55,7 +55,7 @@ class Order:
     libraries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, lab: Lab, options: Options, brought: Sequence[own_libraries.Brought]) -> "Order":
+    def of(cls, lab: Lab, options: MeasureOptions, brought: Sequence[own_libraries.Brought]) -> "TaskOrder":
         """The order of a run that this machine makes."""
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()
@@ -70,7 +70,7 @@ _Digest = Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
 
 
 @dataclass(frozen=True)
-class Answer:
+class TaskAnswer:
     """What came of a task. It comes as JSON, and is read as ANSWER.
 
     Attributes:
@@ -98,7 +98,7 @@ class Answer:
     of_host: bool = False
 
 
-ANSWER = TypeAdapter(Answer)
+ANSWER = TypeAdapter(TaskAnswer)
 
 
 class _Said:
@@ -115,7 +115,7 @@ class _Said:
         """The asker knows."""
 
     def case_progress(self, case: Case, records_bytes: int) -> None:
-        """The asker is told at the end."""
+        """The run gets the answer at the end."""
 
     def case_done(self, case: Case, how: CaseEnd) -> None:
         """The answer says it."""
@@ -132,23 +132,23 @@ _said = _Said()
 _opening = threading.Lock()
 
 
-def build(order: Order, cases: Sequence[Case]) -> Answer:
+def build(order: TaskOrder, cases: Sequence[Case]) -> TaskAnswer:
     """Build what cases of one variant need."""
 
-    def do(bench: Bench, answer: Answer) -> Answer:
+    def do(bench: Bench, answer: TaskAnswer) -> TaskAnswer:
         bench.build(cases)
         return answer
 
     return _answer(order, do)
 
 
-def measure(order: Order, case: Case, run: str, keep: bool) -> Answer:
+def measure(order: TaskOrder, case: Case, run: str, keep: bool) -> TaskAnswer:
     """Measure a case for a run; `keep` its result in the store, or only say what it is.
 
     A result that is to be kept is not measured if the worker has it, or another run has put it there in the meantime.
     """
 
-    def do(bench: Bench, answer: Answer) -> Answer:
+    def do(bench: Bench, answer: TaskAnswer) -> TaskAnswer:
         machine = bench.target(case.target).machine(case, bench.images)
         digest = case_digest(bench.lab, machine, case)
         if keep and order.reuse and (stored := bench.results.get(digest)):
@@ -168,7 +168,7 @@ def measure(order: Order, case: Case, run: str, keep: bool) -> Answer:
     return _answer(order, do)
 
 
-def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
+def _answer(order: TaskOrder, do: Callable[[Bench, TaskAnswer], TaskAnswer]) -> TaskAnswer:
     answer = _this_worker()
     try:
         with _opening:
@@ -183,7 +183,7 @@ def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
 
 
 @functools.lru_cache(maxsize=1)
-def _bench(order: Order) -> Bench:
+def _bench(order: TaskOrder) -> Bench:
     """The bench of an order, with its lab. Raises WorldwiseError, HostError if this is another worldwise or lab."""
     lab = open_lab()
     here = {"lab": lab.digest, "worldwise": __version__, "revision": revision()}
@@ -202,7 +202,7 @@ def _bench(order: Order) -> Bench:
     if lab.digest != order.lab:
         raise HostError(f"its lab is {lab.digest} by now, and the run's is {order.lab}")
     lab.require_entry()
-    return Bench(lab, _said, Options(reuse=False, jobs=1, silence_limit=order.silence_limit))
+    return Bench(lab, _said, MeasureOptions(reuse=False, jobs=1, silence_limit=order.silence_limit))
 
 
 @contextlib.contextmanager
@@ -218,9 +218,9 @@ def _blaming(directory: Path) -> Iterator[None]:
         raise
 
 
-def _this_worker() -> Answer:
+def _this_worker() -> TaskAnswer:
     # An optional package, which whoever calls this has.
     from distributed import get_worker
 
     worker = get_worker()
-    return Answer(worker.address, worker_name(worker.name, worker.address))
+    return TaskAnswer(worker.address, worker_name(worker.name, worker.address))

@@ -42,7 +42,7 @@ Emulate = Callable[[Case, Mapping[str, str]], Emulated]
 
 
 @dataclass(frozen=True)
-class Beside:
+class JudgedMeasure:
     """A measure of a case: cycles of silicon, instructions, and a prediction. All are of the samples, in their middle.
 
     Attributes:
@@ -136,7 +136,7 @@ def wait_states(run: Run, target: str, core: str) -> int:
     return known_clock.flash_wait_states if known_clock else 0
 
 
-def beside(run: Run, reading: Reading, core: str, emulate: Emulate, errors: ErrorLines) -> list[Beside]:
+def beside(run: Run, reading: Reading, core: str, emulate: Emulate, errors: ErrorLines) -> list[JudgedMeasure]:
     """Every row of a run with its count and its prediction.
 
     A Linux host ran another program than the emulated machine here: its count is that of the run, which has both.
@@ -157,9 +157,9 @@ def beside(run: Run, reading: Reading, core: str, emulate: Emulate, errors: Erro
             one = estimate(sample, core, "warm", errors, len(samples), domain)
             host = hosted.get((row.case, row.measure))
             if host and host.emulated is not None:
-                found.append(Beside(case, row, host.emulated, host.instructions, host.differing == 0, one))
+                found.append(JudgedMeasure(case, row, host.emulated, host.instructions, host.differing == 0, one))
             else:
-                found.append(Beside(case, row, counts_of(emulated, row), None, None, one))
+                found.append(JudgedMeasure(case, row, counts_of(emulated, row), None, None, one))
     return found
 
 

@@ -13,7 +13,7 @@ from worldwise.report.predictions import error_notes
 from worldwise.run.folder.rundir import Run
 from worldwise.validation.figures import Figures
 from worldwise.validation.silicon.calibration import SPLIT, Fit
-from worldwise.validation.silicon.judgement import Beside
+from worldwise.validation.silicon.judgement import JudgedMeasure
 
 FORMAT = 1
 _MEASURED = (
@@ -25,7 +25,7 @@ _MEASURED = (
 _SPREAD = "spread: how far apart the shortest and the longest of the chip's samples are, in per cent of the median."
 
 
-def judged_section(run: Run, lines: Sequence[Beside]) -> Section:
+def judged_section(run: Run, lines: Sequence[JudgedMeasure]) -> Section:
     """Every measure of a run: cycles, instructions and prediction beside each other."""
     counted = any(line.own is not None for line in lines)
     headers = ["case", "measure", "n", "measured\ncycles", "spread\n%", "count\ninstr"]
@@ -52,7 +52,7 @@ def judged_section(run: Run, lines: Sequence[Beside]) -> Section:
     return Section(title, Table(headers, cells, 2), notes, "judged")
 
 
-def _summary(lines: Sequence[Beside]) -> str:
+def _summary(lines: Sequence[JudgedMeasure]) -> str:
     errors = [line.error for line in lines]
     sizes = [abs(error) for error in errors]
     return (
@@ -61,7 +61,7 @@ def _summary(lines: Sequence[Beside]) -> str:
     )
 
 
-def emulator_note(lines: Iterable[Beside]) -> str:
+def emulator_note(lines: Iterable[JudgedMeasure]) -> str:
     """Whether the chip's own counter of instructions agrees with the emulator."""
     known = [line for line in lines if line.agrees is not None]
     if not known:
@@ -77,7 +77,7 @@ def emulator_note(lines: Iterable[Beside]) -> str:
     return f"own count: THE EMULATOR IS WRONG, or the program another one, in {len(wrong)} of {len(known)}: {names}."
 
 
-def judged_data(lines: Iterable[Beside]) -> list[dict[str, Any]]:
+def judged_data(lines: Iterable[JudgedMeasure]) -> list[dict[str, Any]]:
     """The same as data."""
     return [
         {
@@ -102,13 +102,13 @@ def judged_data(lines: Iterable[Beside]) -> list[dict[str, Any]]:
     ]
 
 
-def judged_json(run: Run, lines: Sequence[Beside]) -> str:
+def judged_json(run: Run, lines: Sequence[JudgedMeasure]) -> str:
     """The table as JSON."""
     document = {"format": FORMAT, "run": run.id, "title": run.manifest.title, "judged": judged_data(lines)}
     return json_text(json.dumps(document, indent=2)) + "\n"
 
 
-def judged_csv(lines: Sequence[Beside]) -> str:
+def judged_csv(lines: Sequence[JudgedMeasure]) -> str:
     """A line for each measure, units in the headers."""
     data = judged_data(lines)
     return csv_text([[*data[0]], *([*one.values()] for one in data)])

@@ -14,7 +14,7 @@ from worldwise.read.row_order import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
 from worldwise.report.table_builder import answer, name, number, per_side
-from worldwise.report.tables import Answer, named_sections
+from worldwise.report.tables import ScreenAnswer, named_sections
 
 # The order of importance: what a cache is for comes first, then by which policy.
 _ACTIONS_FIRST = ("get-hit", "seal-hit", "open-hit", "reencrypt-hit", "get-miss", "set-new")
@@ -29,7 +29,7 @@ def keycache_answers(
     hits: Sequence[Hit],
     load: Callable[[Reading], list[Section]],
     attempts: Sequence[Attempt],
-) -> list[Answer]:
+) -> list[ScreenAnswer]:
     """The answer on requests if the run has them, else on a load, else on the attempts; nothing if it has none.
 
     `hits` are beside the most that they may cost.
@@ -37,7 +37,7 @@ def keycache_answers(
     return _requests(reading, hits) or _load(reading, load(reading)) or _withstood(attempts)
 
 
-def _requests(reading: Reading, hits: Sequence[Hit]) -> list[Answer]:
+def _requests(reading: Reading, hits: Sequence[Hit]) -> list[ScreenAnswer]:
     rows = [row for row in reading.rows if row.operation == "keycache" and is_quiet(row)]
     lines = side_by_side(
         (row for row in rows if row.place in _PLACES),
@@ -99,13 +99,13 @@ def _verdict(hits: Sequence[Hit]) -> str:
     return f"{by_medians}; by the greatest sample {wide} of {len(hits)} do."
 
 
-def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:
+def _load(reading: Reading, sections: Sequence[Section]) -> list[ScreenAnswer]:
     shown = next((section for section in sections if section.table), None)
     if not shown or not shown.table:
         return []
     rows = [row for row in reading.rows if row.operation.startswith("keycache")]
     return [
-        Answer(
+        ScreenAnswer(
             "What the key cache costs under load",
             shown.table,
             surprises=spread_surprises(rows),
@@ -119,7 +119,7 @@ def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:
     ]
 
 
-def _withstood(attempts: Sequence[Attempt]) -> list[Answer]:
+def _withstood(attempts: Sequence[Attempt]) -> list[ScreenAnswer]:
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for one in attempts:
         groups.setdefault((one.operation, one.given.get("storage", "-")), []).append(one)

@@ -13,7 +13,7 @@ from worldwise.read.row_index import Key, RowIndex
 from worldwise.read.row_order import is_quiet
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.table_builder import Column, answer, number, section
-from worldwise.report.tables import Answer
+from worldwise.report.tables import ScreenAnswer
 
 SOURCE = "mqttz-keys"
 # A receiver's share of the call of the TA may cost so many times the AES of its message, and its share of an invoke.
@@ -58,7 +58,7 @@ def _key(row: Row) -> Key:
     return (_what(row), row.given["relay"], row.measure, row.place)
 
 
-class _Rows(RowIndex):
+class _MessageRows(RowIndex):
     """The rows of messages through the broker: by what is relayed, how, the measure and the place."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -85,7 +85,7 @@ class _Rows(RowIndex):
 def keycache_mqtt_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of messages through the broker; none if the run has none. `full` adds nothing."""
     del full
-    table = _Rows(reading.rows)
+    table = _MessageRows(reading.rows)
     if not table.whats:
         return []
     parts: list[Section | None] = []
@@ -121,7 +121,7 @@ def _relays(value: Callable[[_What, str], float | None]) -> list[Column[_What]]:
     return [column(relay) for relay in RELAYS]
 
 
-def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section | None:
+def _beside_section(table: _MessageRows, variant: str, whats: Sequence[_What]) -> Section | None:
     def over(relay: str, by: str) -> Callable[[_What], str]:
         return lambda what: _over(table.cost(what, relay), table.cost(what, by))
 
@@ -152,7 +152,7 @@ def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Secti
     )
 
 
-def _limit_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section | None:
+def _limit_section(table: _MessageRows, variant: str, whats: Sequence[_What]) -> Section | None:
     empty = table.floor.empty(variant)
     cells = []
     for what in whats:
@@ -194,7 +194,7 @@ def _limit_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Sectio
     )
 
 
-def _place_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section:
+def _place_section(table: _MessageRows, variant: str, whats: Sequence[_What]) -> Section:
     cells = []
     for what in whats:
         for relay in RELAYS:
@@ -231,7 +231,7 @@ def _place_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Sectio
     )
 
 
-def _throughput_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section | None:
+def _throughput_section(table: _MessageRows, variant: str, whats: Sequence[_What]) -> Section | None:
     def each(what: _What, relay: str) -> float | None:
         value = table.each(what, relay)
         return None if value is None else round(value)
@@ -268,7 +268,7 @@ def _throughput_section(table: _Rows, variant: str, whats: Sequence[_What]) -> S
     )
 
 
-def _published_section(table: _Rows, reading: Reading, variant: str, whats: Sequence[_What]) -> Section | None:
+def _published_section(table: _MessageRows, reading: Reading, variant: str, whats: Sequence[_What]) -> Section | None:
     figures = {
         (figure.operation, figure.algorithm): figure
         for figure in reading.published_table
@@ -326,7 +326,7 @@ def _published_section(table: _Rows, reading: Reading, variant: str, whats: Sequ
     )
 
 
-def _legend_section(table: _Rows) -> Section:
+def _legend_section(table: _MessageRows) -> Section:
     includes = {f"{row.measure}, {row.place}": row.includes for row in table.rows}
     samples = sorted({row.n for row in table.rows})
     return Section(
@@ -343,9 +343,9 @@ def _legend_section(table: _Rows) -> Section:
     )
 
 
-def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
+def keycache_mqtt_answer(reading: Reading) -> list[ScreenAnswer]:
     """The answer on one screen; nothing if the run has no messages through the broker."""
-    table = _Rows(reading.rows)
+    table = _MessageRows(reading.rows)
     if not table.whats:
         return []
     variant = table.whats[0].variant
@@ -376,7 +376,7 @@ def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
         verdict=verdict,
     )
     # Without a hit there is the verdict alone.
-    return found or [Answer(title, None, verdict, spread_surprises(table.rows), tuple(sections))]
+    return found or [ScreenAnswer(title, None, verdict, spread_surprises(table.rows), tuple(sections))]
 
 
 def _verdict(limit: Section | None) -> str:

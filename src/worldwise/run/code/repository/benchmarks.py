@@ -72,7 +72,7 @@ def count_benchmarks(
         raise WorldwiseError(
             f"{option} {' '.join(patterns)}: {len(chosen):,} benchmarks have such names. Allowed: up to "
             f"{_MOST_BENCHMARKS}.",
-            "a longer pattern has fewer",
+            "a longer pattern matches fewer",
         )
     found: list[Benchmark] = []
     refused: dict[str, WorldwiseError] = {}

@@ -41,7 +41,7 @@ def verdicts(opened: Opened, made: Sequence[Made]) -> list[Verdict]:
 
 
 def _no_heap_of_ta(elf: Path) -> str:
-    """Why nobody can say where the heap of a TA is."""
+    """Why it is unknown where the heap of a TA is."""
     if is_of_32_bits(elf):
         return "the heap of this TA is: it is of 32 bits, and QEMU shows no register of such code"
     return "the heap of this TA is: its symbols were stripped"
@@ -57,7 +57,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         heap = one.heap
         if heap is None:
             why = _no_heap_of_ta(code.folder / TA_ELF) if one.measure.ta else _NO_ALLOCATOR
-            raise WorldwiseError(f"{where}: nobody can say where {why}.", "take it out")
+            raise WorldwiseError(f"{where}: it is unknown where {why}.", "take it out")
         yield _bytes(f"own/{one.name}", "heap", heap, one.measure.heap, where)
     for key_of, region, limit in one.limits:
         counts = counts_of(code, one.ready.counted.trace, code.manifest.regions[region])
@@ -83,7 +83,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
             where = opened.where("measure", one.name, "limit", key_of, "heap")
             most = heap_of_region(one, region)
             if most is None:
-                raise WorldwiseError(f"{where}: nobody can say where {_NO_ALLOCATOR}.", "take it out")
+                raise WorldwiseError(f"{where}: it is unknown where {_NO_ALLOCATOR}.", "take it out")
             yield _bytes(case, "heap", most, limit.heap, where)
 
 

@@ -54,7 +54,7 @@ _KEYS = {
     "library": "libraries",
     "package": "packages",
 }
-_BUILD_IT = "build it before, and name what that leaves, without `build`"
+_BUILD_IT = "build it beforehand, and name its file, without `build`"
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _named(opened: Opened, name: str) -> Iterator[None]:
 
 @contextmanager
 def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) -> Iterator[Path]:
-    """The folder with all that a measure names: what its build left, or what is there."""
+    """The folder with all that a measure names: the output of its build, or the files as they are."""
     folder = _within(opened.folder, measure.folder)
     if not folder.is_dir():
         raise WorldwiseError(f"folder = '{measure.folder}' is no folder.")

@@ -59,9 +59,9 @@ def ta_functions(application: Application | None, patterns: Sequence[str], deman
         shared = next((taken[end] for end in ends if end in taken), "")
         name = files.quoted(one.name)
         if loops:
-            why = "jumps to its own begin, so nobody sees where a call of it begins"
+            why = "jumps to its own begin, so the begin of a call cannot be seen"
         elif not ends:
-            why = "is called through a pointer alone, or never, so nobody knows where it returns to"
+            why = "is called through a pointer alone, or never, so its return address is unknown"
         elif shared:
             why = f"ends where {files.quoted(shared)} does: one of them jumps to the other as its last act"
         else:
@@ -109,7 +109,7 @@ def _prove(trace: Trace, calls: Sequence[Pass], entry: int, name: str) -> None:
         for number in inside
         for row in trace.own.get(number, ())
     ):
-        problem = "it is called through a pointer too, so nobody knows where it returns to"
+        problem = "it is called through a pointer too, so its return address is unknown"
     others = [number for number in trace.own if number not in inside]
     if entered == {entry} and any(within[row.frame][0] for number in others for row in trace.own[number]):
         problem = "it calls itself through other functions"
