@@ -85,8 +85,8 @@ class Estimate:
 def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: Waits = None) -> list[Estimate]:
     """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are.
 
-    `waits` is whether and where the memory makes the core wait, if that is not as the board's file says. That of a user's own
-    firmware never does, unless somebody says so.
+    `waits` is whether and where the memory makes the core wait, if that is not as the board's file says. That of a
+    user's own firmware never does, unless somebody says so.
     """
     waits = waits_of(case.case) if waits is None else waits
     if waits is None and any(layer.layer in rules.FIRMWARE for one in case.samples for layer in one.layers):

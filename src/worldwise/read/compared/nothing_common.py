@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.spec import OWN
 from worldwise.read.compared.comparison import Unpaired
-from worldwise.read.compared.selection import Parts
+from worldwise.read.compared.selection import CaseParts
 from worldwise.run.folder.rundir import Run
 
 # Names of cases, and values of what differs, that a line has.
@@ -57,14 +57,14 @@ def _named(names: Sequence[str]) -> str:
 def _differing(a: Collection[str], b: Collection[str]) -> dict[str, tuple[set[str], set[str]]]:
     """The parts of ids of which no value is on both sides: name -> the values of each side."""
     try:
-        sides = [[Parts.of(case) for case in ids] for ids in (a, b)]
+        sides = [[CaseParts.of(case) for case in ids] for ids in (a, b)]
     except ValueError:
         # A run that somebody else has written may say anything.
         return {}
     if not all(sides):
         return {}
     is_own = all(part.target == OWN for side in sides for part in side)
-    kinds: dict[str, Callable[[Parts], str]] = {
+    kinds: dict[str, Callable[[CaseParts], str]] = {
         "targets": lambda part: part.target,
         "names of the code" if is_own else "libraries": _variant,
         "functions" if is_own else "operations": lambda part: part.operation,
@@ -78,7 +78,7 @@ def _differing(a: Collection[str], b: Collection[str]) -> dict[str, tuple[set[st
     return found
 
 
-def _variant(part: Parts) -> str:
+def _variant(part: CaseParts) -> str:
     return "-".join(filter(None, (part.implementation, part.optimisation)))
 
 
