@@ -351,6 +351,22 @@ def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, rea
     assert one.inside == 0
 
 
+def test_short_calls_and_first_calls_of_a_microcontroller() -> None:
+    """If this fails, a function of an in-order core has no error though shorter figures judge it, or a cold cache has."""
+    errors = load_errors()
+    own = Domain("integer", False, "assembly")
+    line = errors.line("cortex-m4", own)
+    assert line and 0 < line.shortest < rules.LEAST_CYCLES
+    short = [sample(layer("library", [line.shortest - less, 0, 0, 0, 0, 0])) for less in (0, 1)]
+    whole, shorter = (estimate(one, "cortex-m4", "first", errors, domain=own) for one in short)
+    assert (whole.inside, dict(whole.reasons)) == (line.shortest, {})
+    assert dict(shorter.reasons) == {f"fewer than {line.shortest} cycles": shorter.cycles}
+    # The Cortex-M7 has caches.
+    cold = estimate(sample(INSIDE), "cortex-m7", "first", errors, domain=own)
+    assert dict(cold.reasons) == {"a first call: all held-out figures are of warm ones": cold.cycles}
+    assert estimate(sample(INSIDE), "cortex-m7", "warm", errors, domain=own).inside == 10_000
+
+
 def test_code_of_a_user_s_own_is_inside() -> None:
     """If this fails, each prediction of own code is bounded as if nothing was known of it."""
     one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), CORE, "warm", ERRORS)

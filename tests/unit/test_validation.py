@@ -254,6 +254,7 @@ def test_error_lines_are_of_held_out_figures_by_core_and_kind() -> None:
         "lowest": 0.8,
         "highest": 1.0,
         "assembly": 0,
+        "shortest": 880,
     }
     assert (lines["integer"]["figures"], lines["neon"]["figures"], lines["neon-compiled"]["median"]) == (2, 1, 25.0)
     assert [(line["core"], line["kind"]) for line in found["lines"]] == sorted(by_core_and_kind(run_of(*rows)))
@@ -273,7 +274,7 @@ def test_ways_are_compared_on_the_same_figures() -> None:
 def test_a_run_without_figures_has_tables_without_rows() -> None:
     found = {one.name: one.table.rows for one in sections(run_of(), every=True) if one.table}
     # What the blind test gave is there all the same.
-    assert {name for name, rows in found.items() if rows} == {"errors", "blind", "blind-again", "blind-changed"}
+    assert {name for name, rows in found.items() if rows} == {"errors", "blind", "blind-52e336d2", "blind-again", "blind-changed"}
     assert found["ways"] == found["calibration"] == []
     assert "x25519" not in markdown(run_of(ROW))
 

@@ -239,6 +239,12 @@ def table_of(
     return flat_table(core, model, found.memory, waits, store_waits)
 
 
+def has_caches(core: str) -> bool:
+    """Whether a core's model has caches, which a first call finds empty. Raises WorldwiseError if there is no core."""
+    model = load_core(core).model
+    return model is not None and "line_bytes" in model.numbers
+
+
 def by_core(names: Iterable[str]) -> list[str]:
     """Boards sorted by their cores (M0, M3, M4, M7, M33), each once; names without a board file come last."""
 

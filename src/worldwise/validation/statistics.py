@@ -64,6 +64,7 @@ class Judge:
         program: what ran; empty if it is of the blind test.
         calibrating: whether a core may be fitted to it from now on.
         again: whether it is of the blind test, and today's engine predicted it again.
+        whole: whether its cycles are a call's, not those of a block or a byte of one.
         test: the commit of the later blind test that it is of; empty if of the first or of none.
     """
 
@@ -74,6 +75,7 @@ class Judge:
     program: str = ""
     calibrating: bool = False
     again: bool = False
+    whole: bool = True
     test: str = ""
 
     @property
@@ -127,6 +129,7 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
                 measured,
                 calibrating=one.role == "calibrate",
                 again=one.core in again and bool(one.again),
+                whole=one.per == "call",
                 test=one.test,
             )
             for one in judging(blind)
@@ -202,7 +205,10 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
             test |= {"newer": newer, "newer_engine": commit, "newer_old": core in later[commit]}
             if newer == number:
                 test |= {"engine": "", "old": False}
-        own = {"assembly": sum(one.domain.by == "assembly" for one in some)}
+        own = {
+            "assembly": sum(one.domain.by == "assembly" for one in some),
+            "shortest": min((math.floor(one.hardware) for one in some if one.whole), default=0),
+        }
         lines.append(_line(core, kind, errors_of(some)) | own | test)
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
     lines.sort(key=lambda line: (line["core"], line["kind"]))
