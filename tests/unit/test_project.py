@@ -43,6 +43,30 @@ def told(text: str) -> str:
     return " ".join(f"{caught.value.message} {caught.value.hint}".split())
 
 
+def test_a_makefile_is_a_way_to_build(call: Call, tmp_path: Path) -> None:
+    """If this fails, `init` of a library with a Makefile says that there is nothing, as if it had not looked."""
+    for name in ("", "bench cm4", ".hidden"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "Makefile").write_text("all:\n", encoding="ascii")
+    answer = call("init", str(tmp_path))
+    assert answer.status == 0
+    assert 'Makefile: build = "make" in a measure, and the file that it leaves' in answer.out
+    assert "bench cm4/Makefile: build = \"make -C 'bench cm4'\" in a measure" in answer.out
+    assert "hidden" not in answer.out
+    assert "# Makefile: build" in (tmp_path / "worldwise.toml").read_text(encoding="ascii")
+
+
+def test_a_flag_for_the_building_machine_has_a_way_out() -> None:
+    """If this fails, whoever's Makefile has -mtune=native reads a list of sixty processors and no way out."""
+    said = (
+        "cc1: error: unknown value \u2018native\u2019 for \u2018-mtune\u2019\nworldwise: the build ended with status 2"
+    )
+    error = making._told(WorldwiseError("build failed", "", said))
+    assert error.message == "build: the build ended with status 2"
+    assert error.hint.startswith("-mtune=native is for the machine that builds")
+    assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of what it said is above"
+
+
 def trace_of(passes: Sequence[Any]) -> SimpleNamespace:
     """What is read of a trace here: its passes, and which are calls of a function."""
     return SimpleNamespace(passes=passes, calls=lambda number: [one for one in passes if one.call == number])

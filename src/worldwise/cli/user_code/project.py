@@ -16,7 +16,7 @@ from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.traces.source_marks import Marks, write_sarif
-from worldwise.cli.user_code.code import COUNTS, OwnCall, cells_of, measure_codes, tools
+from worldwise.cli.user_code.code import COUNTS, MOST_NOTES, OwnCall, cells_of, measure_codes, tools, unentered
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
@@ -63,8 +63,9 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
 def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console) -> int:
     print_section(_regions(made), console)
     for one in made:
-        if one.words:
-            print_prose(console, f"{one.name}: {one.words}.")
+        said = [f"{one.words}."] if one.words else []
+        for line in (*said, *one.ready.code.manifest.notes[:MOST_NOTES], *unentered(one.ready)):
+            print_prose(console, f"{one.name}: {line}")
     found = [*verdicts(opened, made), *_times(run, opened, made)]
     over = [one for one in found if not one.kept]
     comparison = None
@@ -125,7 +126,8 @@ def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mappin
             notes.append(f"Where the median call of {case} goes: {words}.")
     if len(over) > _MOST_OVER:
         notes.append(f"{len(over) - _MOST_OVER} more limits are exceeded.")
-    title = f"Limits: {len(over)} of {len(found)} EXCEEDED" if over else f"Limits: all {len(found)} are kept"
+    kept = f"all {len(found)} are kept" if len(found) > 1 else "the only one is kept"
+    title = f"Limits: {len(over)} of {len(found)} EXCEEDED" if over else f"Limits: {kept}"
     table = Table(["case", "what", "measured", "limit", "said by"], rows, 2, (4,)) if rows else None
     return Section(title, table, notes)
 

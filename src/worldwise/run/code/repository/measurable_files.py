@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,22 @@ def look(folder: Path) -> tuple[list[Found], list[str]]:
         for name, how in _INSIDE.items()
         if (folder / name).is_file()
     ]
+    if not found:
+        outside += _makefiles(folder)
     return found, outside
+
+
+def _makefiles(folder: Path) -> Iterator[str]:
+    """How a folder is built that has a Makefile, or folders with one: nobody knows what that leaves."""
+    below = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+    places = [one for one in (folder, *below) if build_file(one) == MAKE and not files.name_problem(one.name)]
+    for place in places[:_MOST_PROGRAMS]:
+        name = "" if place == folder else place.name
+        how = f"make -C {shlex.quote(name)}" if name else "make"
+        yield (
+            f"{name}{'/' if name else ''}{MAKE}: build = {json.dumps(how)} in a measure, and the file that it leaves: "
+            "program of Linux (CC is for AArch64), or firmware with machine (CC is for Cortex-M)"
+        )
 
 
 def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
