@@ -43,11 +43,12 @@ from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
-from worldwise.run import measure
+from worldwise.run import ways
 from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, open_run
-from worldwise.run.measure import Bench, case_digest
+from worldwise.run.measure import Bench
 from worldwise.run.options import MeasureOptions
+from worldwise.run.ways import case_digest
 from worldwise.run.workers import dispatch, task
 from worldwise.run.workers.cluster import Cluster, DeadlyError, Place, worker_name
 from worldwise.run.workers.dispatch import Workers, twice, workers_at
@@ -61,7 +62,7 @@ __all__ = ["cases", "suite"]
 @pytest.fixture
 def tool(tmp_path: Path, suite: Suite, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> Tool:
     targets: dict[str, Target] = dict.fromkeys(EMULATED, FakeTarget())
-    monkeypatch.setattr(measure, "EMULATED", targets)
+    monkeypatch.setattr(ways, "EMULATED", targets)
     monkeypatch.setenv(paths.SHARED_VARIABLE, str(tmp_path / "shared"))
     return Tool(tmp_path, suite, cases)
 
