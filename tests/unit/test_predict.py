@@ -352,7 +352,7 @@ def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, rea
 
 
 def test_short_calls_and_first_calls_of_a_microcontroller() -> None:
-    """If this fails, a function of an in-order core has no error though shorter figures judge it, or a cold cache has."""
+    """If this fails, a short function has no error though shorter figures judge its core, or a cold cache has one."""
     errors = load_errors()
     own = Domain("integer", False, "assembly")
     line = errors.line("cortex-m4", own)
