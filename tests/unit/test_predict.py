@@ -814,6 +814,10 @@ def test_a_board_s_flash_can_be_another_one() -> None:
     assert table("nucleo-f446re") == table(waits=5) == own
     assert "memory wait 3\n" in table(waits=3) and "memory line 16\n" in table(waits=3)
     assert "memory line 8\n" in table("nucleo-f103rb") and "memory wait 2\n" in table("nucleo-f103rb")
+    # A Cortex-M7's own caches stand before the flash alone.
+    missing = cores.tables(["cortex-m7"])
+    assert "number line_bytes" in missing["cortex-m7"]
+    assert "number line_bytes" not in cores.with_memory(BOARD_CASE, missing, cores.Flash("none"))["cortex-m7"]
     assert cores.Flash("nucleo-f103rb", 1).words(BOARD_CASE.target) == "1 wait state, flash of nucleo-f103rb"
     assert cores.Flash("none").words(BOARD_CASE.target) == "in a memory that never waits"
     assert table(cores.RAM) == plain["cortex-m4"] and cores.Flash(cores.RAM).words(BOARD_CASE.target) == "code in RAM"
