@@ -16,6 +16,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.user_code import project as project_screen
 from worldwise.libraries.own_code import CodeManifest, case_names, inputs_digest
 from worldwise.plan.user_code.project import Measure, Project, json_schema, load_project
 from worldwise.run.code.repository import project as making
@@ -66,6 +67,16 @@ def test_a_flag_for_the_building_machine_has_a_way_out() -> None:
     assert error.message == "build: the build ended with status 2"
     assert error.hint.startswith("-mtune=native is for the machine that builds")
     assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of what it said is above"
+
+
+def test_what_was_measured_comes_with_its_notes() -> None:
+    """If this fails, `run .` shows two calls of what was called once, and nothing of a pattern's other functions."""
+    manifest = SimpleNamespace(notes=["f is called once at each power-on."])
+    ready = SimpleNamespace(code=SimpleNamespace(manifest=manifest), unentered=["g"])
+    one = SimpleNamespace(words="", ready=ready, measure=SimpleNamespace(regions=["f", "g"]))
+    assert project_screen._words(cast(Any, one)) == [*manifest.notes, "Never called, or once alone: g."]
+    one.measure.regions, one.words = [], "built in the sandbox"
+    assert project_screen._words(cast(Any, one)) == ["built in the sandbox.", *manifest.notes]
 
 
 def trace_of(passes: Sequence[Any]) -> SimpleNamespace:
