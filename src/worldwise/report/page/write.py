@@ -92,7 +92,7 @@ def to_html(reading: Reading, material: Material) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedRun:
     """A run in the index of a site: what stands in its line."""
 
     id: str
@@ -104,7 +104,7 @@ class Listed:
     lab: str
 
     @classmethod
-    def of(cls, reading: Reading) -> "Listed":
+    def of(cls, reading: Reading) -> "ListedRun":
         """The line of a run that was read."""
         run = reading.run
         done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
@@ -112,10 +112,10 @@ class Listed:
 
 
 def to_index(
-    runs: Sequence[Listed], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
+    runs: Sequence[ListedRun], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
 ) -> str:
     """The index of a site: runs by suite, the newest first, each with a link to its page; and the history."""
-    suites: dict[str, list[Listed]] = {}
+    suites: dict[str, list[ListedRun]] = {}
     for one in reversed(runs):
         suites.setdefault(one.suite, []).append(one)
     return (
