@@ -92,7 +92,7 @@ def to_html(reading: Reading, material: Material) -> str:
 
 
 @dataclass(frozen=True)
-class ListedRun:
+class SiteRun:
     """A run in the index of a site: what stands in its line."""
 
     id: str
@@ -104,7 +104,7 @@ class ListedRun:
     lab: str
 
     @classmethod
-    def of(cls, reading: Reading) -> "ListedRun":
+    def of(cls, reading: Reading) -> "SiteRun":
         """The line of a run that was read."""
         run = reading.run
         done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
@@ -112,10 +112,10 @@ class ListedRun:
 
 
 def to_index(
-    runs: Sequence[ListedRun], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
+    runs: Sequence[SiteRun], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
 ) -> str:
     """The index of a site: runs by suite, the newest first, each with a link to its page; and the history."""
-    suites: dict[str, list[ListedRun]] = {}
+    suites: dict[str, list[SiteRun]] = {}
     for one in reversed(runs):
         suites.setdefault(one.suite, []).append(one)
     return (
