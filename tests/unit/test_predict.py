@@ -42,7 +42,7 @@ from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
 from worldwise.report.predict_screen import screen
-from worldwise.report.predictions import Line, draws_section, layer_section
+from worldwise.report.predictions import PredictionLine, draws_section, layer_section
 
 _MICRO = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
 
@@ -378,7 +378,7 @@ def test_code_of_a_user_s_own_is_inside() -> None:
 def test_the_layers_of_an_unvalidated_core_are_outside() -> None:
     """If this fails, a table says *inside* of code of which the line below says that all of it is outside."""
     one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), "cortex-a7", "warm", load_errors())
-    table = layer_section(Line(CASE, one), []).table
+    table = layer_section(PredictionLine(CASE, one), []).table
     assert one.inside == 0 and table and [row[-1] for row in table.rows] == ["outside", ""]
 
 
@@ -387,10 +387,12 @@ def test_calls_that_differ_are_told_on_the_screen() -> None:
     calls = [sample(layer("client", [cycles, 0, 0, 0, 0, 0])) for cycles in (10_000, 10_100, 19_000)]
     (found,) = estimates(PredictedCase(case=CASE.id, samples=calls), CORE, ERRORS)
     assert found.apart == (10_000, 19_000)
-    said = " ".join(" ".join(map(str, part.notes)) for part in screen([Line(CASE, found)], None, lambda _: True))
+    said = " ".join(
+        " ".join(map(str, part.notes)) for part in screen([PredictionLine(CASE, found)], None, lambda _: True)
+    )
     assert "the median of 3, which differ: the shortest takes 6.67 us, the longest 12.7 us" in said
     (alike,) = estimates(PredictedCase(case=CASE.id, samples=calls[:2]), CORE, ERRORS)
-    assert "differ" not in str(screen([Line(CASE, alike)], None, lambda _: True))
+    assert "differ" not in str(screen([PredictionLine(CASE, alike)], None, lambda _: True))
 
 
 def test_a_budget_of_own_code_is_for_its_calls() -> None:
@@ -481,7 +483,7 @@ def test_a_core_without_figures_is_unvalidated() -> None:
 def test_error_lines_that_do_not_fit_are_counted() -> None:
     """If this fails, a core of many has no error line on the screen, and no word says so."""
     named = [f"cortex-x{number}" for number in range(5)]
-    lines = [Line(CASE, estimate(sample(INSIDE), core, "warm", ERRORS)) for core in named]
+    lines = [PredictionLine(CASE, estimate(sample(INSIDE), core, "warm", ERRORS)) for core in named]
     said = str(screen(lines, None, lambda _: True))
     assert [f"{core}: unvalidated" in said for core in named] == [True] * 3 + [False] * 2
     assert "2 more error lines are in the tables of `--full`" in said
@@ -867,7 +869,7 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
     found = other_draws(session, case, {CORE: ""}, 3, True, errors)
     assert asked[1:] == [(1, 3, 2, None, True), (2, 3, 2, None, True)]
     lines = [
-        Line(case, one, others=found[CORE, one.sample.measure, one.sample.place, one.state])
+        PredictionLine(case, one, others=found[CORE, one.sample.measure, one.sample.place, one.state])
         for one in estimates(own, CORE, errors)
     ]
     assert [line.draws for line in lines] == [[12_000, 13_000, 13_500], [8_000, 9_000, 9_500]]

@@ -22,7 +22,7 @@ from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.region_counts import counts_of
-from worldwise.run.code.repository.limits import Verdict, verdicts
+from worldwise.run.code.repository.limits import LimitVerdict, verdicts
 from worldwise.run.code.repository.project import Made, Opened, open_project, prepare_project
 from worldwise.run.folder.rundir import Run
 
@@ -119,7 +119,9 @@ def _regions(made: Sequence[Made]) -> Section:
     return Section("What worldwise.toml measures", table, notes)
 
 
-def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mapping[str, Mapping[str, int]]) -> Section:
+def _limits(
+    found: Sequence[LimitVerdict], over: Sequence[LimitVerdict], functions: Mapping[str, Mapping[str, int]]
+) -> Section:
     """The verdict on all limits, with a line for each that is not kept, and where its region's median call went."""
     rows = [[one.case, one.what, one.found, one.limit, one.where] for one in over[:_MOST_OVER]]
     notes = []
@@ -138,7 +140,7 @@ def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mappin
     return Section(title, table, notes)
 
 
-def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
+def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[LimitVerdict]:
     """The limits in predicted time: a region's whole interval must be below."""
     wanted = [(one, *limit) for one in made for limit in one.limits if limit[2].time]
     if not wanted:
@@ -171,7 +173,7 @@ def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
         low, high = min(each.estimate.whole.low for each in answers), max(each.estimate.whole.high for each in answers)
         said = f"{time_text(low, budget.clock)} to {time_text(high, budget.clock)}"
         words = f"predicted time, {limit.core}"
-        found.append(Verdict(case.id, words, said, limit.time or "", where, overall(answers) == FITS))
+        found.append(LimitVerdict(case.id, words, said, limit.time or "", where, overall(answers) == FITS))
     return found
 
 
