@@ -42,7 +42,7 @@ def _engine(compiler: str) -> Path:
     with FileLock(made.with_name(".engine.lock")):
         if not made.exists():
             with TemporaryDirectory(dir=made.parent, prefix=".engine-") as work:
-                words = [compiler, *FLAGS, *_INCLUDE, "-c", *sorted(MODEL.glob("*.c"))]
+                words: list[str | Path] = [compiler, *FLAGS, *_INCLUDE, "-c", *sorted(MODEL.glob("*.c"))]
                 subprocess.run(words, check=True, timeout=120, cwd=work)
                 whole = Path(work) / "whole"
                 subprocess.run(["ld", "-r", "-o", whole, *sorted(Path(work).glob("*.o"))], check=True)
