@@ -32,7 +32,7 @@ _SANITIZED = (
     "LINK_HARDENING=",
     "KEYCACHE_SANITIZED=1",
 )
-# Of a function clang's analyzer looks at a ninth of the states that are its default, since nearly all its time goes there.
+# Of a function clang's analyzer looks at a ninth of the states that are its default, since its time goes there.
 # By its debug.Stats it then reaches the same blocks of each file but for seven: five want a third, two want all.
 _STATES = "--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes="
 _ALL_STATES = ("server/service.c", "server/tee_teec.c")
