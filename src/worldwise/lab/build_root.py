@@ -252,7 +252,7 @@ class Making:
             "--aptopt=APT::Install-Recommends false",
             "--dpkgopt=force-unsafe-io",
             f"--extract-hook={_LEAVE_OUT}",
-            f"--extract-hook=cp -r {shlex.quote(str(stage / 'laid'))}/. \"$1\"",
+            f'--extract-hook=cp -r {shlex.quote(str(stage / "laid"))}/. "$1"',
             "",  # the suite: everything in the repository
             str(to),
             f"deb [trusted=yes] copy:{stage / 'packages'} ./",
