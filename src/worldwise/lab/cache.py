@@ -21,7 +21,7 @@ from worldwise.base.disk import directory_size
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache_locks, drift
 from worldwise.lab.debian.lock import Lock, load_lock
-from worldwise.lab.roots import RECIPE, ROOTS
+from worldwise.lab.roots import ROOTS
 
 # Why an item stays or goes, in this order: a lock or the checkout names it; neither does; it goes if unused for long;
 # it was measured, so it goes only if asked for by name; a killed tool left it; worldwise did not make it.
@@ -154,7 +154,7 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
     """
     locks = {name: load_lock(root.lock) for name, root in ROOTS.items()} if locks is None else locks
     others = {name: other for name, lock in locks.items() if (other := _other(cache, lock))}
-    roots = {lock.digest(RECIPE)[:12]: name for each in (others, locks) for name, lock in each.items()}
+    roots = {lock.digest(ROOTS[name].recipe)[:12]: name for each in (others, locks) for name, lock in each.items()}
     named = {
         "labs": set(roots),
         "downloads": set(_locked_files([*locks.values(), *others.values()])),
