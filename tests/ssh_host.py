@@ -16,7 +16,7 @@ from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
-from worldwise.run import measure
+from worldwise.run import ways
 
 PROBE = {"type": "probe", "clock": "perf_user_cycles", "unit": "cycles", "instructions": True, "reason": ""}
 TEE_PROBE = PROBE | {"clock": "perf_cycles"}
@@ -103,8 +103,8 @@ class HostTarget:
             measurer._probe = lambda: host.probe
             return true(measurer, connection)
 
-        monkeypatch.setattr(measure, "EMULATED", {name: self})
-        monkeypatch.setattr(measure, "silicon", lambda _: self)
+        monkeypatch.setattr(ways, "EMULATED", {name: self})
+        monkeypatch.setattr(ways, "silicon", lambda _: self)
         monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
         monkeypatch.setattr(SshHost, "_counter", counter)
 

@@ -19,7 +19,18 @@ struct issue {
 	uint64_t next;   /* where the core goes on */
 	const struct access *accesses;
 	size_t count;
+	uint8_t late; /* LATE_*: reasons that can matter to it */
 };
+
+/* The power of two that a number is. */
+static uint32_t bits_of(uint32_t value)
+{
+	uint32_t bits = 0;
+
+	while (value >> bits > 1)
+		bits++;
+	return bits;
+}
 
 void dual_forget(struct dual *dual)
 {
@@ -43,9 +54,15 @@ void dual_forget(struct dual *dual)
 	flash_forget(&dual->flash);
 	/* A flash of a board's file, which waits, stands in the place of the core's caches. */
 	dual->fill = (struct dual_fill){ .line_bytes = dual->flash.wait ? 0 : numbers->line_bytes,
+					 .line_bits = bits_of(numbers->line_bytes),
 					 .first = numbers->line_first,
-					 .bus_bytes = numbers->bus_bytes,
+					 .bus_bits = bits_of(numbers->bus_bytes),
 					 .bus_cycles = numbers->bus_cycles };
+	dual->fetch_bits = bits_of(numbers->fetch_bytes);
+	for (unsigned int i = 0; i < CLASS_COUNT; i++)
+		dual->classes[i].late = (uint8_t)((dual->classes[i].multiplies ? LATE_PRODUCT : 0) |
+						  (dual->classes[i].quick ? LATE_WORD : 0) |
+						  (i == CLASS_reverse ? LATE_REVERSED : 0));
 	dual_cache_forget(&dual->code_cache, &dual->fill, numbers->code_kib, numbers->code_ways);
 	dual_cache_forget(&dual->data_cache, &dual->fill, numbers->data_kib, numbers->data_ways);
 }
@@ -71,46 +88,54 @@ static uint64_t through(struct dual *dual, struct dual_cache *cache, uint64_t ad
  */
 static uint64_t fetch(struct dual *dual, const struct issue *issue)
 {
-	uint32_t bytes = dual->numbers.fetch_bytes;
-	uint64_t last;
+	uint32_t bits = dual->fetch_bits;
+	uint64_t first = issue->pc >> bits;
+	uint64_t last = (issue->pc + issue->operation->bytes - 1) >> bits;
 
-	if (!bytes)
+	if (!dual->numbers.fetch_bytes)
 		return 0;
-	last = (issue->pc + issue->operation->bytes - 1) / bytes;
 	if (dual->emptied) {
 		/* What a wrong guess costs has this block in it. */
-		dual->fetched = dual->now;
-		dual->block = issue->pc / bytes;
-		dual->fetched = through(dual, &dual->code_cache, issue->pc, dual->fetched);
+		dual->block = first;
+		dual->fetched = through(dual, &dual->code_cache, issue->pc, dual->now);
 	}
-	for (uint64_t first = issue->pc / bytes; first <= last; first++) {
+	for (; first <= last; first++) {
 		uint64_t room;
 
 		if (first == dual->block)
 			continue;
-		dual->left[dual->blocks++ % dual->numbers.fetch_queue] = dual->now;
-		room = dual->left[dual->blocks % dual->numbers.fetch_queue];
+		dual->left[dual->blocks++ % DUAL_QUEUE] = dual->now;
+		room = dual->left[(dual->blocks - dual->numbers.fetch_queue) % DUAL_QUEUE];
 		dual->fetched = dual->fetched + 1 > room ? dual->fetched + 1 : room;
-		dual->fetched = through(dual, &dual->code_cache, first * bytes, dual->fetched);
+		dual->fetched = through(dual, &dual->code_cache, first << bits, dual->fetched);
 		dual->block = first;
 	}
 	return dual->fetched;
 }
 
+/* How much later than others an instruction gets what has such a reason to be late. */
+static uint32_t later(const struct dual *dual, const struct operation *operation, unsigned int at, uint8_t late)
+{
+	uint32_t cycles = 0;
+
+	if (late & LATE_PRODUCT && operation->role[at] == ROLE_ADDRESS)
+		cycles += dual->numbers.product_address;
+	if (late & LATE_WORD && operation->index == operation->source[at] + 1u)
+		cycles += dual->numbers.index_late;
+	/* What an instruction made that a condition could leave out comes late to those outside that block. */
+	if (late & LATE_CONDITIONAL && !operation->conditional)
+		cycles += dual->numbers.conditional_late;
+	return cycles;
+}
+
 /* When an operand will be there, for an instruction that needs it so many cycles after its issue. */
-static uint64_t operand(const struct dual *dual, const struct issue *issue, unsigned int at, unsigned int need)
+static inline uint64_t operand(const struct dual *dual, const struct issue *issue, unsigned int at, unsigned int need)
 {
 	const struct dual_value *value = &dual->values[issue->operation->source[at]];
-	const struct operation *operation = issue->operation;
 	uint64_t ready = value->ready + (value->quick && need && issue->class->bypassed ? 1 : 0);
 
-	if (operation->role[at] == ROLE_ADDRESS && value->product)
-		ready += dual->numbers.product_address;
-	if (value->quick && operation->index == operation->source[at] + 1u)
-		ready += dual->numbers.index_late;
-	/* What an instruction made that a condition could leave out comes late to those outside that block. */
-	if (value->conditional && !operation->conditional)
-		ready += dual->numbers.conditional_late;
+	if (value->late & issue->late)
+		ready += later(dual, issue->operation, at, value->late);
 	return ready > need ? ready - need : 0;
 }
 
@@ -128,7 +153,7 @@ static void operands(const struct dual *dual, const struct issue *issue, struct 
 			continue;
 		need = issue->class->need[operation->role[i]];
 		ready = operand(dual, issue, i, need);
-		if (value->class == CLASS_reverse && !need)
+		if (value->late & LATE_REVERSED && !need)
 			ready += dual->numbers.reverse_late;
 		wait_for(wait, ready, (enum cause)value->cause);
 	}
@@ -137,7 +162,8 @@ static void operands(const struct dual *dual, const struct issue *issue, struct 
 /* Two loads read one bank at a time: two words in a row are in two. */
 static uint64_t bank_of(const struct dual *dual, const struct issue *issue)
 {
-	return issue->count && dual->numbers.banks ? issue->accesses[0].address / 4 % dual->numbers.banks : UINT64_MAX;
+	return issue->count && dual->numbers.banks ? issue->accesses[0].address / 4 & (dual->numbers.banks - 1)
+						   : UINT64_MAX;
 }
 
 static bool is_load(const struct issue *issue)
@@ -173,7 +199,7 @@ static uint64_t length(const struct dual *dual, const struct issue *issue)
 	    issue->operation->moves % 2 == 0 && issue->accesses[0].address % dual->numbers.aligned_pairs)
 		cycles++;
 	for (size_t i = 0; i < issue->count && dual->numbers.unaligned; i++)
-		if (!issue->accesses[i].store && issue->accesses[i].address % issue->accesses[i].bytes)
+		if (!issue->accesses[i].store && issue->accesses[i].address & (issue->accesses[i].bytes - 1u))
 			cycles += dual->numbers.unaligned;
 	return cycles;
 }
@@ -216,9 +242,7 @@ static void results(struct dual *dual, const struct issue *issue, uint64_t cycle
 	struct dual_value value = { .ready = cycle + class->latency - (early ? 1u : 0u),
 				    .cause = (uint8_t)cause_of(issue),
 				    .quick = class->quick,
-				    .class = operation->class,
-				    .product = class->multiplies,
-				    .conditional = operation->conditional };
+				    .late = class->late | (operation->conditional ? LATE_CONDITIONAL : 0) };
 
 	if (operation->base_result) {
 		last--;
@@ -287,10 +311,19 @@ static void wait_for_stores(const struct dual *dual, const struct issue *issue, 
 {
 	if (dual->stored_until <= wait->until || !is_load(issue))
 		return;
-	for (size_t i = 0; i < issue->count; i++)
-		for (unsigned int j = 0; j < DUAL_STORES; j++)
-			if (dual->stored[j].word == issue->accesses[i].address / 4 + 1)
-				wait_for(wait, dual->stored[j].ready, CAUSE_MEMORY);
+	for (size_t i = 0; i < issue->count; i++) {
+		uint64_t word = issue->accesses[i].address / 4 + 1;
+
+		/* Back from the last, until one that a load can have. */
+		for (uint32_t j = 1; j <= DUAL_STORES; j++) {
+			const struct dual_store *stored = &dual->stored[(dual->stores - j) % DUAL_STORES];
+
+			if (stored->ready <= wait->until)
+				break;
+			if (stored->word == word)
+				wait_for(wait, stored->ready, CAUSE_MEMORY);
+		}
+	}
 }
 
 static void remember_stores(struct dual *dual, const struct issue *issue, uint64_t cycle)
@@ -369,6 +402,12 @@ static void take(struct dual *dual, const struct issue *issue, struct spent *spe
 		spent->outside += dual->now - begun;
 }
 
+static uint8_t late_for(const struct operation *operation)
+{
+	return (uint8_t)((operation->conditional ? 0 : LATE_CONDITIONAL) | (operation->index ? LATE_WORD : 0) |
+			 (operation->moves ? LATE_PRODUCT : 0));
+}
+
 void dual_run(struct dual *dual, uint64_t pc, const struct operation *operations, uint32_t instructions,
 	      const struct access *accesses, size_t count, uint64_t next, struct spent *spent)
 {
@@ -382,7 +421,8 @@ void dual_run(struct dual *dual, uint64_t pc, const struct operation *operations
 		struct issue issue = { .operation = operation,
 				       .class = class->known ? class : &unknown,
 				       .pc = pc,
-				       .behind = pc + operation->bytes };
+				       .behind = pc + operation->bytes,
+				       .late = late_for(operation) };
 
 		while (done < count && accesses[done].instruction <= i)
 			done++;

@@ -17,6 +17,12 @@
 #define DUAL_STORES 16 /* words that were stored last */
 #define DUAL_QUEUE 8   /* blocks of code that the fetch unit can be ahead, at most */
 
+/* A product, a loaded word, what is made in the block of an IT, a word whose bytes were reversed. */
+#define LATE_PRODUCT 1u
+#define LATE_WORD 2u
+#define LATE_CONDITIONAL 4u
+#define LATE_REVERSED 8u
+
 /* What instructions of one class cost. Times are cycles behind the first stage that executes. */
 struct dual_class {
 	bool known;       /* the table has it; else its instructions are outside what the model covers */
@@ -35,6 +41,7 @@ struct dual_class {
 	uint8_t bypassed; /* 1: it does not get what a load of a word brings as soon as others do */
 	uint8_t quick;    /* 1: a load of a word, whose data others get sooner than such an instruction */
 	uint8_t multiplies;
+	uint8_t late; /* LATE_*: what its results are, but for LATE_CONDITIONAL */
 	uint8_t busy; /* so many cycles its units take no other: the beats of a vector; 0 if that is not looked at */
 };
 
@@ -51,9 +58,7 @@ struct dual_value {
 	uint64_t ready;
 	uint8_t cause;
 	bool quick;
-	uint8_t class;    /* of what made it */
-	bool product;     /* a multiplier did */
-	bool conditional; /* in the block of an IT */
+	uint8_t late; /* LATE_*: what it is that some get later than others */
 };
 
 /* A word that was stored, and when a load can have it. */
@@ -87,6 +92,7 @@ struct dual {
 	uint64_t stored_until; /* from which a load can have all of them */
 	uint64_t bus;          /* when the bus to the flash takes the next line */
 
+	uint32_t fetch_bits;       /* bytes of a block: 2 to this power */
 	uint64_t block;            /* the last block of code that was fetched */
 	uint64_t fetched;          /* when it came */
 	uint64_t left[DUAL_QUEUE]; /* when the last blocks were left for the next */

@@ -46,9 +46,9 @@ static bool touch(struct dual_cache *cache, uint64_t line)
 uint64_t dual_cache_when(struct dual_cache *cache, const struct dual_fill *fill, uint64_t address, uint64_t now,
 			 uint64_t *bus)
 {
-	uint64_t line = address / fill->line_bytes;
-	uint32_t parts = fill->line_bytes / fill->bus_bytes;
-	uint32_t part = (uint32_t)(address % fill->line_bytes) / fill->bus_bytes;
+	uint64_t line = address >> fill->line_bits;
+	uint32_t parts = 1u << (fill->line_bits - fill->bus_bits);
+	uint32_t part = (uint32_t)(address >> fill->bus_bits) & (parts - 1);
 	uint64_t there;
 
 	if (touch(cache, line)) {

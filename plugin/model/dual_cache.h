@@ -11,8 +11,9 @@
 /* What it costs to bring a line: the eight bytes that were asked for come first, then the rest of the line in turn. */
 struct dual_fill {
 	uint32_t line_bytes; /* a power of two */
+	uint32_t line_bits;  /* 2 to this power */
 	uint32_t first;      /* cycles until the bytes that were asked for are there */
-	uint32_t bus_bytes;  /* that come at a time; a power of two */
+	uint32_t bus_bits;   /* bytes that come at a time: 2 to this power */
 	uint32_t bus_cycles; /* from these to the next */
 };
 

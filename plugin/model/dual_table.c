@@ -147,6 +147,8 @@ bool dual_complete(const struct dual *dual)
 
 	if (!numbers->width || numbers->width > 2)
 		return line_refuse("has no width of 1 or 2");
+	if (numbers->fetch_bytes & (numbers->fetch_bytes - 1) || numbers->banks & (numbers->banks - 1))
+		return line_refuse("has blocks of code or banks that are no power of two");
 	if (numbers->fetch_bytes && (!numbers->fetch_queue || numbers->fetch_queue > DUAL_QUEUE))
 		return line_refuse("fetches code into no queue, or into a larger one than the model has");
 	if (dual->flash.wait && (!dual->flash.line || !(dual->flash.cache || dual->flash.buffers)))

@@ -25,7 +25,7 @@ from worldwise.plan.case import Case
 from worldwise.read.run_counts import read_run
 from worldwise.report.drawing.flame_graph import Renderer, flame_graph
 from worldwise.report.page.history import HistoryRun, figures, sections
-from worldwise.report.page.write import Listed, to_index
+from worldwise.report.page.write import SiteRun, to_index
 from worldwise.run.folder.rundir import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -299,7 +299,7 @@ def test_the_index_of_a_site(browser: Browser, tmp_path: Path) -> None:
     rows = tuple(row.model_copy(update={"median": row.median + 700, "max": row.max + 700}) for row in reading.rows)
     run = reading.run.model_copy(update={"git": "fedcba9876543210"})
     measured[1] = HistoryRun(reading.model_copy(update={"rows": rows, "run": run}))
-    listed = [Listed.of(one.reading) for one in measured]
+    listed = [SiteRun.of(one.reading) for one in measured]
     browser.open("index.html", to_index(listed, ["a-run: cannot be read"], sections(measured), figures(measured)))
     picture(browser, tmp_path)
     links = browser.driver.find_elements(By.CSS_SELECTOR, "tbody a")

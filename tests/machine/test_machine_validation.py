@@ -5,7 +5,7 @@ import pytest
 
 from worldwise.libraries.boards import table_of
 from worldwise.predict.cores import tables
-from worldwise.validation.bench import Bench
+from worldwise.validation.bench import CellBench
 from worldwise.validation.cells import CORES, cell_tables, cells
 from worldwise.validation.record import FigureRow, load_run
 
@@ -16,8 +16,8 @@ SAMPLE = "s2n"
 
 
 @pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
+def bench() -> CellBench:
+    return CellBench()
 
 
 def sample() -> dict[str, list[FigureRow]]:
@@ -30,7 +30,7 @@ def sample() -> dict[str, list[FigureRow]]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["x25519-dh-plain", "x25519-dh-alt", "x25519-keygen-plain", "x25519-keygen-alt"])
-def test_a_cell_takes_the_cycles_that_the_kept_run_says(bench: Bench, name: str) -> None:
+def test_a_cell_takes_the_cycles_that_the_kept_run_says(bench: CellBench, name: str) -> None:
     rows = sample()[name]
     assert {row.core for row in rows} == set(CORES)
     passed = bench.run(rows[0].call, tables(CORES))
@@ -47,7 +47,7 @@ def test_a_cell_takes_the_cycles_that_the_kept_run_says(bench: Bench, name: str)
     [("p256-cortex-m4", "sign"), ("p256-cortex-m4", "decompress"), ("p256-m", "p256_gen_keypair")],
 )
 def test_a_cell_of_a_microcontroller_takes_the_cycles_that_the_kept_run_says(
-    bench: Bench, program: str, operation: str
+    bench: CellBench, program: str, operation: str
 ) -> None:
     rows = [row for row in load_run().rows if (row.program, row.operation) == (program, operation)]
     (cell,) = (one for one in cells() if one.call == rows[0].call)
@@ -62,7 +62,7 @@ def test_a_cell_of_a_microcontroller_takes_the_cycles_that_the_kept_run_says(
     assert bench.run(cell.call, {"cortex-m4": slower}).cores["cortex-m4"].calls != taken.calls
 
 
-def test_a_core_of_another_table_takes_other_cycles(bench: Bench) -> None:
+def test_a_core_of_another_table_takes_other_cycles(bench: CellBench) -> None:
     """The comparison can fail: a multiplier that is slower changes the cycles."""
     row = sample()["x25519-dh-alt"][0]
     table = tables([row.core])[row.core]

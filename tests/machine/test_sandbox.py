@@ -24,7 +24,7 @@ from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces import annotated_source
-from worldwise.explain.annotated_source import Annotated, Line
+from worldwise.explain.annotated_source import Annotated, SourceLine
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
@@ -764,7 +764,7 @@ def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monke
     monkeypatch.setattr(annotated_source, "_SECONDS", 5)
     content = _ODD[what]()
     table = SimpleNamespace(file=content)
-    line = Line({0x100: 1, 0x104: 2})
+    line = SourceLine({0x100: 1, 0x104: 2})
     function = Annotated("recurse", "evil", cast(SymbolTable, table), {("", 0): line})
     code = annotated_source._code(lab, function)
     assert code.keys() <= {0x100, 0x102, 0x104, 0x106}

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from worldwise.cli import cli
 from worldwise.cli.traces.annotated_source import _source
-from worldwise.explain.annotated_source import Annotated, Line
+from worldwise.explain.annotated_source import Annotated, SourceLine
 from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.report.explaining.annotated_source import annotated_sections
@@ -31,7 +31,7 @@ def test_no_source_is_read_outside_the_folders(name: str, tmp_path: Path) -> Non
 
 def test_lines_have_their_counts_and_instructions_below_them() -> None:
     """Lines around those that were executed are shown without a count; escape sequences are made visible."""
-    lines = {("a.c", 3): Line({16: 40, 20: 2}), ("b.h", 0): Line({24: 8})}
+    lines = {("a.c", 3): SourceLine({16: 40, 20: 2}), ("b.h", 0): SourceLine({24: 8})}
     one = Annotated("work", "mine", SymbolTable("mine", ()), lines)
     sections = annotated_sections([one], {"a.c": ["int", "{", "sum += \x1b[1mi;", "}"]}, {0: {16: "mul w0, w0, w0"}})
     assert [section.title for section in sections] == ["work (mine): a.c", "work (mine): b.h"]

@@ -9,7 +9,7 @@ import pytest
 
 from worldwise.base.tables import Section
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
-from worldwise.families.hardclock.tables import SOURCE, Fit, armv7_sections, verdict
+from worldwise.families.hardclock.tables import SOURCE, HostFit, armv7_sections, verdict
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
 
@@ -149,8 +149,8 @@ def test_builds_with_options_are_told_apart_by_their_rates_alone() -> None:
     assert [line[0] for line in lines([*rows(), *other[:2]], "Which optimisation level: how")] == ["-O0", "-O2"]
 
 
-def fit(level: str, *rates: float) -> Fit:
-    return Fit(level, dict(zip(CELLS, rates, strict=True)))
+def fit(level: str, *rates: float) -> HostFit:
+    return HostFit(level, dict(zip(CELLS, rates, strict=True)))
 
 
 def test_a_fit_has_a_speed_and_what_no_speed_explains() -> None:
@@ -179,7 +179,7 @@ def test_the_verdict_is_what_the_figures_say(means: list[str], medians: list[str
         "steep": (50, 60, 90, 100, 150, 160),
     }
 
-    def fits(names: list[str]) -> list[Fit]:
+    def fits(names: list[str]) -> list[HostFit]:
         return [fit(level, *shapes[shape]) for level, shape in (name.split() for name in names)]
 
     assert verdict(fits(means), fits(medians), 0.03).startswith(begins)

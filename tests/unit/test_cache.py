@@ -18,7 +18,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache as cache_module
 from worldwise.lab import cache_locks
-from worldwise.lab.cache import Item, Wish, clean, survey
+from worldwise.lab.cache import CleaningWish, Item, clean, survey
 from worldwise.lab.debian.lock import File, Lock, Package, SourcePackage
 from worldwise.lab.roots import RECIPE
 
@@ -76,7 +76,7 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-def doomed(place: Path, wish: Wish) -> list[Item]:
+def doomed(place: Path, wish: CleaningWish) -> list[Item]:
     return [item for item in survey(place, LOCKS) if wish.takes(item, NOW)]
 
 
@@ -97,18 +97,18 @@ MEASURED = ["results/" + "0" * 16, "traces/" + "0" * 16]
 
 def test_what_no_lock_needs_goes_and_what_nobody_used_for_long(place: Path) -> None:
     """If this fails, `cache clean` keeps what is of no use, or removes what the next run makes again."""
-    assert names(doomed(place, Wish())) == sorted(STALE + AGED)
-    assert names(doomed(place, Wish(age=50 * DAY))) == sorted(STALE)
-    assert names(doomed(place, Wish(results=True))) == sorted(STALE + AGED + MEASURED)
+    assert names(doomed(place, CleaningWish())) == sorted(STALE + AGED)
+    assert names(doomed(place, CleaningWish(age=50 * DAY))) == sorted(STALE)
+    assert names(doomed(place, CleaningWish(results=True))) == sorted(STALE + AGED + MEASURED)
 
 
 def test_everything_spares_what_was_measured_and_what_is_not_ours(place: Path) -> None:
     """If this fails, hours of measuring are gone, or findings of fuzzing."""
     every = names(survey(place, LOCKS))
-    taken = names(doomed(place, Wish(everything=True)))
+    taken = names(doomed(place, CleaningWish(everything=True)))
     kept = {name for name in every if name.startswith(("results/", "traces/"))} | {"keycache-fuzz"}
     assert set(every) - set(taken) == kept
-    assert set(every) - set(names(doomed(place, Wish(everything=True, results=True)))) == {"keycache-fuzz"}
+    assert set(every) - set(names(doomed(place, CleaningWish(everything=True, results=True)))) == {"keycache-fuzz"}
 
 
 def test_the_root_of_a_lock_is_known_by_its_name(place: Path) -> None:
@@ -124,7 +124,7 @@ def test_sizes_are_what_the_disk_has(place: Path) -> None:
 def test_cleaning_removes_these_and_nothing_else(place: Path) -> None:
     """If this fails, more is gone than was listed."""
     before = names(survey(place, LOCKS))
-    wanted = doomed(place, Wish())
+    wanted = doomed(place, CleaningWish())
     done = clean(place, wanted)
     assert (names(done.gone), done.held, done.failed) == (names(wanted), (), ())
     assert names(survey(place, LOCKS)) == sorted(set(before) - set(names(wanted)))
@@ -139,7 +139,7 @@ def test_a_held_root_stays_and_so_does_what_is_made_with_it(place: Path) -> None
     """If this fails, `cache clean` takes a root from under a run."""
     cache_locks.hold(place, place / "labs" / ("0" * 12))
     try:
-        done = clean(place, doomed(place, Wish(everything=True)))
+        done = clean(place, doomed(place, CleaningWish(everything=True)))
     finally:
         cache_locks.release(place)
     held = names(done.held)
@@ -193,7 +193,7 @@ def test_two_commands_hold_the_same_root(place: Path) -> None:
 
 def test_what_was_used_since_it_was_listed_stays(place: Path) -> None:
     """If this fails, an image goes although somebody used it while the question was open."""
-    wanted = doomed(place, Wish())
+    wanted = doomed(place, CleaningWish())
     cache_locks.mark_used(place / AGED[0])
     done = clean(place, wanted)
     assert names(done.held) == [AGED[0]]
@@ -365,7 +365,7 @@ def test_yes_removes_what_is_listed(call: Call, place: Path) -> None:
         assert f"{name}: " in output
     assert "downloads: 1 thing, " in output
     assert "removed 9 things: " in output
-    assert names(doomed(place, Wish())) == []
+    assert names(doomed(place, CleaningWish())) == []
     assert call("clean", "--yes")[1] == "nothing to remove\n"
 
 

@@ -31,7 +31,7 @@ from worldwise.run.folder.manifests import ChipClock
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.validation import provenance
 from worldwise.validation.silicon import judgement_report
-from worldwise.validation.silicon.calibration import WAITS, Fit, fit, held_out, ranges_of
+from worldwise.validation.silicon.calibration import WAITS, CoreFit, fit, held_out, ranges_of
 from worldwise.validation.silicon.core_file import fitted_core
 from worldwise.validation.silicon.judgement import Emulated, beside, core_of, require_judge
 
@@ -119,7 +119,7 @@ def reading(libraries: tuple[str, ...] = LIBRARIES, refill: int = 2, register: i
     return board_reading(rows)
 
 
-def fitted(recorded: Run, of: Reading, *wanted: str) -> Fit:
+def fitted(recorded: Run, of: Reading, *wanted: str) -> CoreFit:
     return fit(recorded, of, CORE, wanted, emulate)
 
 

@@ -20,7 +20,7 @@ from worldwise.machine.machine import RECORDS
 from worldwise.plan.suite import parse_suite
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
-from worldwise.run import measure
+from worldwise.run import ways
 from worldwise.run.measurers import remote_of
 
 LINE = b'{"type":"line"}\n'
@@ -207,8 +207,8 @@ def test_wrong_clocks_are_refused(old: str, new: str, says: str, tmp_path: Path)
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
-    monkeypatch.setattr(measure, "EMULATED", {NAME: Target()})
-    monkeypatch.setattr(measure, "BoardTarget", lambda *_: Target())
+    monkeypatch.setattr(ways, "EMULATED", {NAME: Target()})
+    monkeypatch.setattr(ways, "BoardTarget", lambda *_: Target())
     return Tool(tmp_path, "16MHz")
 
 

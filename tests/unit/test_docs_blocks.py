@@ -158,7 +158,7 @@ def _another_digit(lines: Sequence[str], columns: Sequence[int]) -> tuple[str, s
     for line in lines:
         parts = line.split("|")
         where = parts[1 + columns[0]] if columns and len(parts) > 1 + columns[0] else line
-        for figure in re.findall(r"(?<![\w.,-])\d[\d,]*\.?\d+(?![\w.,])", where):
+        for figure in re.findall(r"(?<![\w.,])(?<!\S-)\d[\d,]*\.?\d+(?![\w.,])", where):
             if len(figure) > 1 and not re.search(r"\$|sample|n = ", line):
                 last = "1" if figure[-1] != "1" else "2"
                 changed = where[::-1].replace(figure[::-1], last + figure[:-1][::-1], 1)[::-1]

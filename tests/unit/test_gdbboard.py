@@ -22,7 +22,7 @@ from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.read.compared.gate import compare_runs
 from worldwise.read.run_counts import read_run
 from worldwise.report.report import sections, to_csv
-from worldwise.run import measure
+from worldwise.run import ways
 from worldwise.run.folder.run_plan import RunPlan
 
 LINES = b"".join(b'{"type":"line","number":%d}\n' % number for number in range(4))
@@ -311,8 +311,8 @@ def test_registers_are_called_by_the_servers_numbers(make: Make) -> None:
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
-    monkeypatch.setattr(measure, "EMULATED", {NAME: Target()})
-    monkeypatch.setattr(measure, "BoardTarget", lambda *_: Target())
+    monkeypatch.setattr(ways, "EMULATED", {NAME: Target()})
+    monkeypatch.setattr(ways, "BoardTarget", lambda *_: Target())
     return Tool(tmp_path)
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from synthetic import DIGEST_FIXED, PER_BYTE, PER_PAGE, REST, SHA256SUM, SWITCH, WRAPPER, RecordList, find, write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
+from worldwise.families.sha256.cost import HashCost, HashReading, SizeFit, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.case import Case, parse_case
 from worldwise.read.models import Reading
@@ -58,7 +58,7 @@ def hashing(reading: Reading) -> HashReading:
     return reading.part(Hashing).hashing
 
 
-def fit_of(reading: Reading, variant: str, what: str, chunk: int | None = None) -> Fit:
+def fit_of(reading: Reading, variant: str, what: str, chunk: int | None = None) -> SizeFit:
     (fit,) = (fit for fit in hashing(reading).fits if (fit.variant, fit.what, fit.chunk) == (variant, what, chunk))
     return fit
 

@@ -30,14 +30,15 @@ from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
-from worldwise.run import measure
+from worldwise.run import measure, ways
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.merge_shards import merge
 from worldwise.run.folder.run_plan import RunPlan
 from worldwise.run.folder.rundir import Run, list_runs, open_run
-from worldwise.run.measure import Bench, case_digest
+from worldwise.run.measure import Bench
 from worldwise.run.options import Elsewhere, MeasureOptions, Progress, WhileLastCases
+from worldwise.run.ways import case_digest
 from worldwise.targets.all_targets import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.run_command.measurement")
@@ -204,7 +205,7 @@ class Tool:
 @pytest.fixture
 def tool(tmp_path: Path, suite: Suite, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> Tool:
     targets: dict[str, Target] = dict.fromkeys(EMULATED, FakeTarget())
-    monkeypatch.setattr(measure, "EMULATED", targets)
+    monkeypatch.setattr(ways, "EMULATED", targets)
     return Tool(tmp_path, suite, cases)
 
 
@@ -341,7 +342,7 @@ def test_a_case_that_does_not_fit_does_not_stop_the_others(tool: Tool, monkeypat
                 raise DoesNotFitError(f"{case.id}: RAM is too small by 12 bytes")
             return super().machine(case, images)
 
-    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, Small()))
+    monkeypatch.setattr(ways, "EMULATED", dict.fromkeys(EMULATED, Small()))
     run = tool.measure(FakeEmulator())
     assert run.state == "failed"
     failed = run.case(DIV)
@@ -615,7 +616,7 @@ class SlowTarget(FakeTarget):
 def test_cases_are_measured_while_others_are_built(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, machines wait for builds of other cases, or builds for machines."""
     target = SlowTarget()
-    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
+    monkeypatch.setattr(ways, "EMULATED", dict.fromkeys(EMULATED, target))
     emulator = FakeEmulator()
 
     def both_go_on(data: bytes) -> bytes:
@@ -646,7 +647,7 @@ def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.Monk
     """If this fails, what was built before is not measured, because the build of something else fails."""
     target = SlowTarget(WorldwiseError("the build of optee failed"))
     target.go.set()
-    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
+    monkeypatch.setattr(ways, "EMULATED", dict.fromkeys(EMULATED, target))
     emulator = FakeEmulator()
     with pytest.raises(WorldwiseError, match="the build of optee failed"):
         tool.measure(emulator, MeasureOptions(jobs=1))

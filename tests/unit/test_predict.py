@@ -42,7 +42,7 @@ from worldwise.records.trace import read_trace
 from worldwise.records.trace_cycles import Stratum
 from worldwise.records.trace_records import Block
 from worldwise.report.predict_screen import screen
-from worldwise.report.predictions import Line, draws_section, layer_section
+from worldwise.report.predictions import PredictionLine, draws_section, layer_section
 
 _MICRO = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
 
@@ -351,6 +351,22 @@ def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, rea
     assert one.inside == 0
 
 
+def test_short_calls_and_first_calls_of_a_microcontroller() -> None:
+    """If this fails, a short function has no error though shorter figures judge its core, or a cold cache has one."""
+    errors = load_errors()
+    own = Domain("integer", False, "assembly")
+    line = errors.line("cortex-m4", own)
+    assert line and 0 < line.shortest < rules.LEAST_CYCLES
+    short = [sample(layer("library", [line.shortest - less, 0, 0, 0, 0, 0])) for less in (0, 1)]
+    whole, shorter = (estimate(one, "cortex-m4", "first", errors, domain=own) for one in short)
+    assert (whole.inside, dict(whole.reasons)) == (line.shortest, {})
+    assert dict(shorter.reasons) == {f"fewer than {line.shortest} cycles": shorter.cycles}
+    # The Cortex-M7 has caches.
+    cold = estimate(sample(INSIDE), "cortex-m7", "first", errors, domain=own)
+    assert dict(cold.reasons) == {"a first call: all held-out figures are of warm ones": cold.cycles}
+    assert estimate(sample(INSIDE), "cortex-m7", "warm", errors, domain=own).inside == 10_000
+
+
 def test_code_of_a_user_s_own_is_inside() -> None:
     """If this fails, each prediction of own code is bounded as if nothing was known of it."""
     one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), CORE, "warm", ERRORS)
@@ -362,7 +378,7 @@ def test_code_of_a_user_s_own_is_inside() -> None:
 def test_the_layers_of_an_unvalidated_core_are_outside() -> None:
     """If this fails, a table says *inside* of code of which the line below says that all of it is outside."""
     one = estimate(sample(layer("program: signer", [9000, 0, 0, 1000, 0, 0])), "cortex-a7", "warm", load_errors())
-    table = layer_section(Line(CASE, one), []).table
+    table = layer_section(PredictionLine(CASE, one), []).table
     assert one.inside == 0 and table and [row[-1] for row in table.rows] == ["outside", ""]
 
 
@@ -371,10 +387,12 @@ def test_calls_that_differ_are_told_on_the_screen() -> None:
     calls = [sample(layer("client", [cycles, 0, 0, 0, 0, 0])) for cycles in (10_000, 10_100, 19_000)]
     (found,) = estimates(PredictedCase(case=CASE.id, samples=calls), CORE, ERRORS)
     assert found.apart == (10_000, 19_000)
-    said = " ".join(" ".join(map(str, part.notes)) for part in screen([Line(CASE, found)], None, lambda _: True))
+    said = " ".join(
+        " ".join(map(str, part.notes)) for part in screen([PredictionLine(CASE, found)], None, lambda _: True)
+    )
     assert "the median of 3, which differ: the shortest takes 6.67 us, the longest 12.7 us" in said
     (alike,) = estimates(PredictedCase(case=CASE.id, samples=calls[:2]), CORE, ERRORS)
-    assert "differ" not in str(screen([Line(CASE, alike)], None, lambda _: True))
+    assert "differ" not in str(screen([PredictionLine(CASE, alike)], None, lambda _: True))
 
 
 def test_a_budget_of_own_code_is_for_its_calls() -> None:
@@ -465,7 +483,7 @@ def test_a_core_without_figures_is_unvalidated() -> None:
 def test_error_lines_that_do_not_fit_are_counted() -> None:
     """If this fails, a core of many has no error line on the screen, and no word says so."""
     named = [f"cortex-x{number}" for number in range(5)]
-    lines = [Line(CASE, estimate(sample(INSIDE), core, "warm", ERRORS)) for core in named]
+    lines = [PredictionLine(CASE, estimate(sample(INSIDE), core, "warm", ERRORS)) for core in named]
     said = str(screen(lines, None, lambda _: True))
     assert [f"{core}: unvalidated" in said for core in named] == [True] * 3 + [False] * 2
     assert "2 more error lines are in the tables of `--full`" in said
@@ -798,6 +816,10 @@ def test_a_board_s_flash_can_be_another_one() -> None:
     assert table("nucleo-f446re") == table(waits=5) == own
     assert "memory wait 3\n" in table(waits=3) and "memory line 16\n" in table(waits=3)
     assert "memory line 8\n" in table("nucleo-f103rb") and "memory wait 2\n" in table("nucleo-f103rb")
+    # A Cortex-M7's own caches stand before the flash alone.
+    missing = cores.tables(["cortex-m7"])
+    assert "number line_bytes" in missing["cortex-m7"]
+    assert "number line_bytes" not in cores.with_memory(BOARD_CASE, missing, cores.Flash("none"))["cortex-m7"]
     assert cores.Flash("nucleo-f103rb", 1).words(BOARD_CASE.target) == "1 wait state, flash of nucleo-f103rb"
     assert cores.Flash("none").words(BOARD_CASE.target) == "in a memory that never waits"
     assert table(cores.RAM) == plain["cortex-m4"] and cores.Flash(cores.RAM).words(BOARD_CASE.target) == "code in RAM"
@@ -847,7 +869,7 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
     found = other_draws(session, case, {CORE: ""}, 3, True, errors)
     assert asked[1:] == [(1, 3, 2, None, True), (2, 3, 2, None, True)]
     lines = [
-        Line(case, one, others=found[CORE, one.sample.measure, one.sample.place, one.state])
+        PredictionLine(case, one, others=found[CORE, one.sample.measure, one.sample.place, one.state])
         for one in estimates(own, CORE, errors)
     ]
     assert [line.draws for line in lines] == [[12_000, 13_000, 13_500], [8_000, 9_000, 9_500]]

@@ -227,13 +227,13 @@ def test_the_answer_says_the_verdict(reading: Reading) -> None:
 
 def line_of(
     measure: str, state: Literal["first", "warm"], cycles: int, case: Case = CASE, place: str = "client"
-) -> reports.Line:
+) -> reports.PredictionLine:
     """A line whose cycles are all a library's: between 0.84 and 1.2 times as many."""
     one = sample(place, "first", 0, cycles)
     spent = one.layers[0].model_copy(update={"cycles": [cycles, 0, 0, 0, 0, 0], "layer": "library"})
     one = one.model_copy(update={"measure": measure, "layers": [spent], "instructions": cycles})
     # A warm one, since a first one would be outside as a whole.
-    return reports.Line(case, replace(estimate(one, CORE, "warm", ERRORS), state=state))
+    return reports.PredictionLine(case, replace(estimate(one, CORE, "warm", ERRORS), state=state))
 
 
 def test_a_verdict_says_what_was_judged_and_what_was_not() -> None:
@@ -310,7 +310,7 @@ def test_a_verdict_of_several_cases_says_how_many_fit_and_which_is_best() -> Non
 # --- the one screen of `predict` ---
 
 
-def shown(lines: list[reports.Line], budget: str = "") -> str:
+def shown(lines: list[reports.PredictionLine], budget: str = "") -> str:
     """The screen as it is printed to a pipe."""
     stream = io.StringIO()
     limit = parse_budget(budget) if budget else None

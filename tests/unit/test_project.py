@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """worldwise.toml: what it may say, what is refused with file, line and key, and what `init` writes."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.user_code import project as project_screen
 from worldwise.libraries.own_code import CodeManifest, case_names, inputs_digest
 from worldwise.plan.user_code.project import Measure, Project, json_schema, load_project
 from worldwise.run.code.repository import project as making
@@ -43,20 +45,54 @@ def told(text: str) -> str:
     return " ".join(f"{caught.value.message} {caught.value.hint}".split())
 
 
+def test_a_makefile_is_a_way_to_build(call: Call, tmp_path: Path) -> None:
+    """If this fails, `init` of a library with a Makefile says that there is nothing, as if it had not looked."""
+    for name in ("", "bench cm4", ".hidden"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "Makefile").write_text("all:\n", encoding="ascii")
+    answer = call("init", str(tmp_path))
+    assert answer.status == 0
+    assert 'Makefile: build = "make" in a measure, and the file that it leaves' in answer.out
+    assert "bench cm4/Makefile: build = \"make -C 'bench cm4'\" in a measure" in answer.out
+    assert "hidden" not in answer.out
+    assert "# Makefile: build" in (tmp_path / "worldwise.toml").read_text(encoding="ascii")
+
+
+def test_a_flag_for_the_building_machine_has_a_way_out() -> None:
+    """If this fails, whoever's Makefile has -mtune=native reads a list of sixty processors and no way out."""
+    said = (
+        "cc1: error: unknown value \u2018native\u2019 for \u2018-mtune\u2019\nworldwise: the build ended with status 2"
+    )
+    error = making._told(WorldwiseError("build failed", "", said))
+    assert error.message == "build: the build ended with status 2"
+    assert error.hint.startswith("-mtune=native is for the machine that builds")
+    assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of what it said is above"
+
+
+def test_what_was_measured_comes_with_its_notes() -> None:
+    """If this fails, `run .` shows two calls of what was called once, and nothing of a pattern's other functions."""
+    manifest = SimpleNamespace(notes=["f is called once at each power-on."])
+    ready = SimpleNamespace(code=SimpleNamespace(manifest=manifest), unentered=["g"])
+    one = SimpleNamespace(words="", ready=ready, measure=SimpleNamespace(regions=["f", "g"]))
+    assert project_screen._words(cast(Any, one)) == [*manifest.notes, "Never called, or once alone: g."]
+    one.measure.regions, one.words = [], "built in the sandbox"
+    assert project_screen._words(cast(Any, one)) == ["built in the sandbox.", *manifest.notes]
+
+
 def trace_of(passes: Sequence[Any]) -> SimpleNamespace:
     """What is read of a trace here: its passes, and which are calls of a function."""
     return SimpleNamespace(passes=passes, calls=lambda number: [one for one in passes if one.call == number])
 
 
-def test_an_error_names_keys_and_not_options(tmp_path: Path) -> None:
-    """If this fails, who has a worldwise.toml is told to type an option that `run .` does not take."""
+def test_an_error_says_how_options_are_called_in_the_file(tmp_path: Path) -> None:
+    """If this fails, a worldwise.toml's reader is told to type an option that `run .` does not take."""
     (tmp_path / "worldwise.toml").write_text(GOOD, encoding="ascii")
     opened = making.open_project(tmp_path)
     with pytest.raises(WorldwiseError) as caught, making._named(opened, "bench"):
-        raise WorldwiseError("--other-ta x and --ta y: what", "--beside a brings it; `make --file-of x --lib`")
-    assert caught.value.message.endswith("worldwise.toml:2: measure.bench: 'other_tas' x and 'ta' y: what")
-    assert caught.value.hint == "'beside' a brings it; `make --file-of x --lib`"
-    assert set(making._KEYS.values()) <= set(Measure.model_fields)
+        raise WorldwiseError("--other-ta x and --ta y: what", "--beside a brings it")
+    assert caught.value.message.endswith("worldwise.toml:2: measure.bench: --other-ta x and --ta y: what")
+    assert caught.value.hint == f"--beside a brings it; {making._KEYS}"
+    assert all(key in Measure.model_fields for key in re.findall("`([a-z]+_?[a-z]+)`", making._KEYS) if key != "run")
 
 
 def test_the_example_is_a_good_file() -> None:

@@ -21,7 +21,7 @@ from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.read.compared.comparison import Moved
 from worldwise.report.formats.sarif import BASELINE, LIMIT, Finding, Mark, to_sarif
-from worldwise.run.code.repository.limits import Verdict
+from worldwise.run.code.repository.limits import LimitVerdict
 from worldwise.run.folder.rundir import open_run
 
 __all__ = ["call"]
@@ -283,8 +283,8 @@ def test_a_limit_is_marked_at_its_function_else_where_it_is_said(
     monkeypatch.setattr(source_marks.Marks, "_function", lambda _, case: known.get(case))
     marks = Marks(open_run(make(runs_dir, 0), runs_dir), code)
     over = [
-        Verdict("own/bench/crc32", "worst call", "11 instructions", "9", f"{code}/worldwise.toml:5", False),
-        Verdict("own/bench", "flash", "11 B", "9 B", f"{code}/worldwise.toml:3", False),
+        LimitVerdict("own/bench/crc32", "worst call", "11 instructions", "9", f"{code}/worldwise.toml:5", False),
+        LimitVerdict("own/bench", "flash", "11 B", "9 B", f"{code}/worldwise.toml:3", False),
     ]
     text = to_sarif(of_limits(over, marks))
     assert str(code) not in text

@@ -21,7 +21,7 @@ from worldwise.plan.case import parse_case
 from worldwise.records.secrets_report import Compared, Parting, Pass, read_compared
 from worldwise.report.explaining import dependence as shown
 from worldwise.run import input_injection
-from worldwise.run.input_injection import Choice
+from worldwise.run.input_injection import CallInputs
 from worldwise.run.varied_secrets import Varied, choices, require_variable
 
 # main is 0x100-0x200, and calls what is at 0x300 and 0x400.
@@ -155,7 +155,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Callable[..., judged.Dependence]:
     monkeypatch.setattr(judged, "objects", lambda _: [(0x8000, 0x8100, "table")])
 
     def judge(*partings: Parting, drawn: bool = True) -> judged.Dependence:
-        calls = [Choice(name, {}, b"") for name in ("one", "two", "one")]
+        calls = [CallInputs(name, {}, b"") for name in ("one", "two", "one")]
         passes = [
             Pass.model_validate({"type": "pass", "pass": n, "instructions": 50, "runs": 1, "accesses": 1})
             for n in (2, 3, 4)
@@ -268,7 +268,7 @@ def test_a_tas_key_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> No
     machine = SimpleNamespace(symbols={"bl31": Path("a"), "uuid": Path("ta")})
     where = input_injection.InTa(cast(Machine, machine))
     where.found(0x40000100)
-    call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"")
+    call = CallInputs("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"")
     debugger = Debugger(b"sign")
     where.run(cast(GdbStub, debugger), [call, call])
     stop, key, message = ("run to", 0x40000100), ("write", 0x9000, b"kpp"), ("write", 0x9100, b"m")
@@ -280,7 +280,7 @@ def test_keys_made_before_the_first_calls_are_no_nonces(monkeypatch: pytest.Monk
     """The generator's state counts from the second call that is compared on: what was drawn before made a key."""
     monkeypatch.setattr(input_injection, "entry_of", lambda *_: (0x40000200, b"sign"))
     monkeypatch.setattr(input_injection, "static_variable", lambda *_: Variable(0x40000200, 4))
-    call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"seed")
+    call = CallInputs("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"seed")
     for calls, drawn in ((2, False), (3, True)):
         where = input_injection.InTa(cast(Machine, SimpleNamespace(symbols={"uuid": Path("ta")})))
         # It reads something else than was written.

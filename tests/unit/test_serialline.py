@@ -25,7 +25,7 @@ from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.board.serialline import Frames, SerialAddress, SerialLine, parse_serial
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import parse_case
-from worldwise.run import measure
+from worldwise.run import ways
 from worldwise.run.measurers import remote_of
 from worldwise.targets.board import BoardTarget, serial_macros
 
@@ -324,8 +324,8 @@ def test_a_run_is_resumed_after_the_line_failed(
     make: Callable[..., FakeBoard], wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a lost byte costs a run."""
-    monkeypatch.setattr(measure, "EMULATED", {NAME: Target()})
-    monkeypatch.setattr(measure, "BoardTarget", lambda *_: Target())
+    monkeypatch.setattr(ways, "EMULATED", {NAME: Target()})
+    monkeypatch.setattr(ways, "BoardTarget", lambda *_: Target())
     said = records("cycles")
     first = itertools.count()
     wire.spoilt = lambda data: data[1:] if next(first) == 2 else data

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a module is, and how many are in a folder: a reader sees the day it happens that one became too much."""
+"""How long a module is, how many are in a folder, and how many classes one name has: a reader sees the day it grows."""
 
+import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,47 @@ MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
 FULL: dict[str, int] = {}
+# Names that several modules give to a class, and how many do.
+SHARED = {
+    "ChipClock": 2,
+    "Code": 2,
+    "Counted": 2,
+    "Emulated": 2,
+    "Entry": 2,
+    "Facts": 2,
+    "Fetch": 2,
+    "Figure": 3,
+    "Figures": 2,
+    "File": 2,
+    "Firmware": 2,
+    "Frame": 2,
+    "Function": 2,
+    "Group": 2,
+    "Key": 2,
+    "Limit": 2,
+    "Made": 2,
+    "Manifest": 2,
+    "Mark": 2,
+    "Match": 2,
+    "Measured": 2,
+    "Memory": 2,
+    "Parameters": 3,
+    "Part": 3,
+    "Pass": 2,
+    "Predicted": 2,
+    "Result": 3,
+    "Row": 2,
+    "Run": 2,
+    "Scheme": 2,
+    "Session": 2,
+    "Shared": 2,
+    "Snapshots": 2,
+    "Store": 2,
+    "Stretch": 2,
+    "Subject": 2,
+    "Tail": 2,
+    "Wanted": 3,
+}
 
 
 def too_much(found: dict[str, int], most: int, known: dict[str, int], what: str) -> list[str]:
@@ -42,6 +85,21 @@ def modules_of_folders(source: Path = SOURCE) -> dict[str, int]:
         str(folder.relative_to(source)): len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
         for folder in folders
     }
+
+
+def classes_of_names(source: Path = SOURCE) -> dict[str, int]:
+    """How many modules have a public class of each name; recipes run by themselves."""
+    found: Counter[str] = Counter()
+    for path in source.rglob("*.py"):
+        if "recipes" not in path.relative_to(source).parts:
+            parts = ast.parse(path.read_bytes()).body
+            found.update({one.name for one in parts if isinstance(one, ast.ClassDef) and not one.name.startswith("_")})
+    return dict(found)
+
+
+def test_no_class_takes_a_name_that_another_has() -> None:
+    """If this fails, a reader who looks for a class by its name finds two: say in the name what tells them apart."""
+    assert not too_much(classes_of_names(), 1, SHARED, "classes")
 
 
 def test_no_module_is_too_long() -> None:

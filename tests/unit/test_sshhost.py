@@ -26,7 +26,7 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read.run_counts import read_run
 from worldwise.report.answer import measured_lines
 from worldwise.report.report import sections, to_csv, to_json
-from worldwise.run import measure
+from worldwise.run import ways
 from worldwise.run.folder.manifests import EMULATED_FILE
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
@@ -397,7 +397,7 @@ def tool(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> Tool:
         (directory / EMULATED_FILE).write_text(lines(records))
 
     HostTarget(lambda: machine(host), counts_when_emulated=True).put(monkeypatch, TARGET, host)
-    monkeypatch.setattr(measure, "count_again", count_again)
+    monkeypatch.setattr(ways, "count_again", count_again)
     return Tool(host)
 
 

@@ -14,6 +14,7 @@ from worldwise.lab.build_root import Making
 from worldwise.lab.debian.lock import Package
 from worldwise.lab.debian.unpacked_packages import UnpackingThread, goes_beside, with_empty_files
 from worldwise.lab.lab import open_lab
+from worldwise.lab.roots import RECIPE
 from worldwise.lab.sandbox import without_sync
 
 EMPTY = ("/usr/share/doc",)
@@ -157,3 +158,14 @@ def test_a_root_without_its_programs_is_refused(tmp_path: Path) -> None:
     making = Making(lab.name, "a lab", lab.lock, lab.digest, tmp_path, lab.store, lab.console)
     with pytest.raises(WorldwiseError, match="a lab was made, but has no aarch64-linux-gnu-gcc"):
         making._require_programs(tmp_path)
+
+
+def test_a_roots_own_files_are_laid_and_its_digest_says_so(tmp_path: Path) -> None:
+    """If this fails, the TeX of the tests dumps fourteen formats, or a root of another making is taken for it."""
+    lab = open_lab(name="tex")
+    Making(lab.name, "a TeX", lab.lock, lab.digest, tmp_path, lab.store, lab.console)._lay(tmp_path / "laid")
+    left_out = (tmp_path / "laid/etc/texmf/web2c/fmtutil.cnf").read_text(encoding="ascii")
+    assert "\n#! lualatex " in left_out
+    assert " pdflatex " not in left_out
+    assert lab.digest != lab.lock.digest(RECIPE)
+    assert open_lab().digest == open_lab().lock.digest(RECIPE)

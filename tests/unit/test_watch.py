@@ -67,10 +67,10 @@ def test_maps_that_overlap_are_refused() -> None:
 
 def test_ranges_are_merged() -> None:
     """If this fails, what another process has there is not found."""
-    assert ranges._merged([]) == []
-    assert ranges._merged([(5, 9), (1, 3), (3, 4), (6, 7), (20, 21)]) == [(1, 4), (5, 9), (20, 21)]
-    merged = ranges._merged([(10, 20), (30, 40)])
-    assert [ranges._meets(merged, one) for one in ((0, 10), (0, 11), (19, 25), (20, 30), (39, 50), (40, 41))] == [
+    assert ranges.merged([]) == []
+    assert ranges.merged([(5, 9), (1, 3), (3, 4), (6, 7), (20, 21)]) == [(1, 4), (5, 9), (20, 21)]
+    merged = ranges.merged([(10, 20), (30, 40)])
+    assert [ranges.meets(merged, one) for one in ((0, 10), (0, 11), (19, 25), (20, 30), (39, 50), (40, 41))] == [
         False,
         True,
         True,

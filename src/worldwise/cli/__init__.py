@@ -17,7 +17,7 @@ from worldwise.base import garbage_collection, paths
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common import process_end
-from worldwise.cli.common.lazy_group import LazyGroup, Listed
+from worldwise.cli.common.lazy_group import LazyGroup, ListedCommand
 from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_INTERRUPTED
 
 # Set in a command that begins again.
@@ -26,42 +26,50 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 _COMMANDS = {
     "Measure": (
-        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run_command.run:run", first=True),
-        Listed("init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"),
-        Listed(
+        ListedCommand(
+            "run", "Measure a SUITE and print what it answers", "worldwise.cli.run_command.run:run", first=True
+        ),
+        ListedCommand(
+            "init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"
+        ),
+        ListedCommand(
             "exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.user_code.exec:exec_command"
         ),
-        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.run_command.merge:merge"),
-        Listed(
+        ListedCommand("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.run_command.merge:merge"),
+        ListedCommand(
             "explain",
             "Say which code executes a case's instructions",
             "worldwise.cli.traces.explain:explain",
             first=True,
         ),
-        Listed(
+        ListedCommand(
             "predict",
             "Predict the cycles of a case on a named core",
             "worldwise.cli.traces.predict:predict",
             first=True,
         ),
-        Listed(
+        ListedCommand(
             "judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.hardware.judge:judge"
         ),
-        Listed(
+        ListedCommand(
             "calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.hardware.judge:calibrate"
         ),
     ),
     "Look at what was measured": (
-        Listed(
+        ListedCommand(
             "report",
             "Print a run again: all of it, or some of its sections",
             "worldwise.cli.report:report",
             first=True,
         ),
-        Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare", first=True),
-        Listed("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
-        Listed("cite", "Print a run's method paragraph, and BibTeX of all that it measured", "worldwise.cli.cite:cite"),
-        Listed(
+        ListedCommand(
+            "compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare", first=True
+        ),
+        ListedCommand("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
+        ListedCommand(
+            "cite", "Print a run's method paragraph, and BibTeX of all that it measured", "worldwise.cli.cite:cite"
+        ),
+        ListedCommand(
             "plot",
             "Draw figures of a run: variants, price, sizes, layers, boards",
             "worldwise.cli.plot:plot",
@@ -69,27 +77,33 @@ _COMMANDS = {
         ),
     ),
     "See what there is": (
-        Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command", first=True),
-        Listed("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites", first=True),
-        Listed("schema", "Print the JSON schema of records, traces or figures", "worldwise.cli.listing:schema"),
+        ListedCommand("list", "List the runs, the newest last", "worldwise.cli.listing:list_command", first=True),
+        ListedCommand("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites", first=True),
+        ListedCommand("schema", "Print the JSON schema of records, traces or figures", "worldwise.cli.listing:schema"),
     ),
     "Other tools": (
-        Listed("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
-        Listed("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
-        Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor", first=True),
-        Listed("cache", "Show what the cache holds, and remove what is unused", "worldwise.cli.cache:cache"),
-        Listed(
+        ListedCommand("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
+        ListedCommand("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
+        ListedCommand("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor", first=True),
+        ListedCommand("cache", "Show what the cache holds, and remove what is unused", "worldwise.cli.cache:cache"),
+        ListedCommand(
             "lab",
             "Make, check and enter the lab: the pinned Debian root",
             "worldwise.cli.lab.commands:lab",
             first=True,
         ),
-        Listed("stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"),
-        Listed(
+        ListedCommand(
+            "stack", "Check your own OP-TEE, its settings and patches", "worldwise.cli.user_code.stack:stack_group"
+        ),
+        ListedCommand(
             "validation", "Compare predicted cycles with hardware's", "worldwise.cli.hardware.validation:validation"
         ),
-        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.hardware.contribute:contribute"),
-        Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),
+        ListedCommand(
+            "contribute", "Pack a board's run as a file for others", "worldwise.cli.hardware.contribute:contribute"
+        ),
+        ListedCommand(
+            "keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True
+        ),
     ),
 }
 

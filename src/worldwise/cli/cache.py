@@ -17,7 +17,7 @@ from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.group import Group
-from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, Item, Wish, clean, survey
+from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, CleaningWish, Item, clean, survey
 
 FORMAT = 1
 _AGE = re.compile(r"([0-9]{1,6})([hdw])")
@@ -51,7 +51,7 @@ def cache(context: click.Context, as_json: bool) -> None:
     place = paths.cache_place().resolve()
     items = survey(place)
     now = time.time()
-    doomed = {item.path for item in items if Wish().takes(item, now)}
+    doomed = {item.path for item in items if CleaningWish().takes(item, now)}
     if as_json:
         safe_text.echo(safe_text.json_text(json.dumps(_data(place, items, doomed), indent=1)))
     else:
@@ -84,7 +84,7 @@ def clean_command(age: float, results: bool, everything: bool, yes: bool) -> int
     """
     place = paths.cache_place().resolve()
     now = time.time()
-    wish = Wish(age, results, everything)
+    wish = CleaningWish(age, results, everything)
     doomed = [item for item in survey(place) if wish.takes(item, now)]
     if not doomed:
         safe_text.echo("nothing to remove")

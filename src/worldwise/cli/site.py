@@ -31,7 +31,7 @@ def site(directory: Path, runs: Path) -> int:
     # What reads traces, and what draws, takes long to load.
     from worldwise.cli.traces.kept_explanations import traced
     from worldwise.report.page import history
-    from worldwise.report.page.write import Listed, Material, to_html, to_index
+    from worldwise.report.page.write import Material, SiteRun, to_html, to_index
 
     found: list[history.HistoryRun] = []
     unread: list[str] = []
@@ -52,7 +52,7 @@ def site(directory: Path, runs: Path) -> int:
         found.append(history.HistoryRun(reading, own, kept))
     if not found:
         raise WorldwiseError(f"there is no run in {runs} that can be read.", "make one: worldwise run")
-    lines = [Listed.of(one.reading) for one in found]
+    lines = [SiteRun.of(one.reading) for one in found]
     _write(directory / "index.html", to_index(lines, unread, history.sections(found), history.figures(found)))
     for line in unread:
         safe_text.echo(f"left out: {line}", err=True)

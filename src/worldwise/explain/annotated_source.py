@@ -17,7 +17,7 @@ _MOST_NAMED = 5
 
 
 @dataclass
-class Line:
+class SourceLine:
     """A line of source: its instructions as they are in the file, each with how often it was executed."""
 
     executed: dict[int, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Annotated:
     name: str
     image: str
     table: SymbolTable = field(repr=False)
-    lines: Mapping[tuple[str, int], Line]
+    lines: Mapping[tuple[str, int], SourceLine]
 
     @property
     def instructions(self) -> int:
@@ -106,8 +106,8 @@ def _executed(explainer: Explainer, sample: Sample) -> Counter[tuple[Level, int]
     return found
 
 
-def _lines(table: SymbolTable, executed: Mapping[int, int]) -> dict[tuple[str, int], Line]:
-    lines: defaultdict[tuple[str, int], Line] = defaultdict(Line)
+def _lines(table: SymbolTable, executed: Mapping[int, int]) -> dict[tuple[str, int], SourceLine]:
+    lines: defaultdict[tuple[str, int], SourceLine] = defaultdict(SourceLine)
     for address, place in table.lines(sorted(executed)).items():
         lines[place].executed[address] = executed[address]
     return dict(lines)

@@ -17,7 +17,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """A stretch of a call between two changes of exception level.
 
     Attributes:
@@ -66,7 +66,7 @@ class Explanation:
     stacks: Stacks = field(repr=False)
     lost: int
     helpers: frozenset[str] = field(repr=False)
-    steps: Sequence[Step] = field(repr=False)
+    steps: Sequence[LevelStep] = field(repr=False)
     steps_dropped: int
     facts: Mapping[tuple[str, str], Facts] = field(default_factory=dict, repr=False)
     peak: PeakStack | None = None

@@ -8,7 +8,7 @@ from itertools import chain, islice, pairwise
 from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.explanation import Explanation, Step
+from worldwise.explain.explanation import Explanation, LevelStep
 from worldwise.explain.frame_records import Agreement, Witnesses
 from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
@@ -460,11 +460,11 @@ class Explainer:
 
     # --- the path through the levels ---
 
-    def _steps(self, of: Pass) -> tuple[list[Step], int]:
+    def _steps(self, of: Pass) -> tuple[list[LevelStep], int]:
         outermost = self.trace.outermost(of)
         offset = of.at
         first = self._first_context(of)
-        steps: list[Step] = []
+        steps: list[LevelStep] = []
         at, how, context, target = 0, "region", first, of.mark
         for event in self.trace.events.get(outermost.id, ()):
             moment = event.at - offset
@@ -473,11 +473,11 @@ class Explainer:
                 continue
             if moment > of.instructions:
                 break
-            steps.append(Step(at, moment - at, how, self._where(context), self._frame(context, target)))
+            steps.append(LevelStep(at, moment - at, how, self._where(context), self._frame(context, target)))
             at, how, context, target = moment, event.what, event.context, event.target
         if offset:
             how = "region" if not steps else how
-        steps.append(Step(at, of.instructions - at, how, self._where(context), self._frame(context, target)))
+        steps.append(LevelStep(at, of.instructions - at, how, self._where(context), self._frame(context, target)))
         return steps, outermost.events_dropped
 
     def _first_context(self, of: Pass) -> int:

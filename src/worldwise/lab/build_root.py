@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -27,7 +28,7 @@ from worldwise.lab.contents import Contents
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
 from worldwise.lab.debian.store import Store
 from worldwise.lab.debian.unpacked_packages import UnpackingThread, asked, goes_beside, with_empty_files
-from worldwise.lab.roots import RECIPE, ROOTS
+from worldwise.lab.roots import ROOTS
 from worldwise.lab.sandbox import without_sync
 from worldwise.lab.sandbox.bubblewrap import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.refusals import missing_tool
@@ -102,6 +103,7 @@ class Making:
                 path.chmod(0o755)
             self._repository(stage / "packages")
             (stage / "scratch").mkdir(mode=0o755)
+            self._lay(stage / "laid")
             large = [(package, self.store.path(package)) for package in self.lock.lab if goes_beside(package)]
             beside = UnpackingThread(large, building / "beside", _EMPTY)
             beside.start()
@@ -133,7 +135,7 @@ class Making:
         manifest = {
             "format": 1,
             "digest": self.digest,
-            "recipe": RECIPE,
+            "recipe": ROOTS[self.name].recipe,
             "suite": self.lock.suite,
             "packages": len(self.lock.lab),
             "bytes": directory_size(building / "root"),
@@ -171,6 +173,14 @@ class Making:
         index = directory / "Packages"
         index.write_text("\n".join(entries), encoding="utf-8")
         index.chmod(0o644)
+
+    def _lay(self, directory: Path) -> None:
+        """Write the root's files that are of no package, from the root on."""
+        directory.mkdir(mode=0o755)
+        for name, text in ROOTS[self.name].laid.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
 
     def _make_root(self, stage: Path, building: Path) -> None:
         root = building / "root"
@@ -242,6 +252,7 @@ class Making:
             "--aptopt=APT::Install-Recommends false",
             "--dpkgopt=force-unsafe-io",
             f"--extract-hook={_LEAVE_OUT}",
+            f'--extract-hook=cp -r {shlex.quote(str(stage / "laid"))}/. "$1"',
             "",  # the suite: everything in the repository
             str(to),
             f"deb [trusted=yes] copy:{stage / 'packages'} ./",

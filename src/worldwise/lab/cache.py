@@ -21,7 +21,7 @@ from worldwise.base.disk import directory_size
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache_locks, drift
 from worldwise.lab.debian.lock import Lock, load_lock
-from worldwise.lab.roots import RECIPE, ROOTS
+from worldwise.lab.roots import ROOTS
 
 # Why an item stays or goes, in this order: a lock or the checkout names it; neither does; it goes if unused for long;
 # it was measured, so it goes only if asked for by name; a killed tool left it; worldwise did not make it.
@@ -31,7 +31,7 @@ DEFAULT_AGE = 30 * 86400.0
 
 
 @dataclass(frozen=True)
-class Kind:
+class CacheKind:
     """One kind of thing in the cache.
 
     Attributes:
@@ -56,18 +56,22 @@ class Kind:
 
 _SHORT = "[0-9a-f]{12}"
 KINDS = (
-    Kind("labs", "the lab and the other roots", re.compile(_SHORT), "needed"),
-    Kind("downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"),
-    Kind("drift", "locks with other versions of what is gone", re.compile(rf"{_SHORT}\.json"), "needed"),
-    Kind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
-    Kind("images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"),
-    Kind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
-    Kind("symbols", "tables of symbols", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
-    Kind("suites", "lists of suites", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
-    Kind("own", "copies of libraries of your own", re.compile(rf"[A-Za-z0-9].*-{_SHORT}"), "by age"),
-    Kind("results", "what was measured", re.compile("[0-9a-f]{16}"), "measured"),
-    Kind("traces", "what was traced for `explain`", re.compile("[0-9a-f]{16}"), "measured"),
-    Kind("environments", "Python environments", re.compile(rf"venv-{_SHORT}"), "needed", ""),
+    CacheKind("labs", "the lab and the other roots", re.compile(_SHORT), "needed"),
+    CacheKind(
+        "downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"
+    ),
+    CacheKind("drift", "locks with other versions of what is gone", re.compile(rf"{_SHORT}\.json"), "needed"),
+    CacheKind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
+    CacheKind(
+        "images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"
+    ),
+    CacheKind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
+    CacheKind("symbols", "tables of symbols", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
+    CacheKind("suites", "lists of suites", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
+    CacheKind("own", "copies of libraries of your own", re.compile(rf"[A-Za-z0-9].*-{_SHORT}"), "by age"),
+    CacheKind("results", "what was measured", re.compile("[0-9a-f]{16}"), "measured"),
+    CacheKind("traces", "what was traced for `explain`", re.compile("[0-9a-f]{16}"), "measured"),
+    CacheKind("environments", "Python environments", re.compile(rf"venv-{_SHORT}"), "needed", ""),
 )
 # What a killed tool leaves behind, by folder.
 _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
@@ -107,7 +111,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Wish:
+class CleaningWish:
     """What the user wants removed.
 
     Attributes:
@@ -150,7 +154,7 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
     """
     locks = {name: load_lock(root.lock) for name, root in ROOTS.items()} if locks is None else locks
     others = {name: other for name, lock in locks.items() if (other := _other(cache, lock))}
-    roots = {lock.digest(RECIPE)[:12]: name for each in (others, locks) for name, lock in each.items()}
+    roots = {lock.digest(ROOTS[name].recipe)[:12]: name for each in (others, locks) for name, lock in each.items()}
     named = {
         "labs": set(roots),
         "downloads": set(_locked_files([*locks.values(), *others.values()])),

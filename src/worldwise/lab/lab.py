@@ -29,7 +29,7 @@ from worldwise.lab.debian.lock import Lock, Package, SourcePackage, Wanted, load
 from worldwise.lab.debian.mirrors import mirrors
 from worldwise.lab.debian.store import Store
 from worldwise.lab.recent_hashes import Recent
-from worldwise.lab.roots import MAIN, RECIPE, ROOTS
+from worldwise.lab.roots import MAIN, ROOTS
 from worldwise.lab.sandbox import bubblewrap
 from worldwise.lab.sandbox.bubblewrap import Way, WayOptions
 from worldwise.lab.sandbox.processes import Job, Runner
@@ -71,7 +71,7 @@ class Lab:
     def __post_init__(self) -> None:
         self._told = False
         self.title = "the lab" if self.name == MAIN else f"the root {self.name}"
-        self.digest = self.lock.digest(RECIPE)
+        self.digest = self.lock.digest(ROOTS[self.name].recipe)
         self.labs = self.cache / "labs"
         self.directory = self.labs / self.digest[:12]
         self.root = self.directory / "root"
@@ -254,7 +254,7 @@ class Lab:
         if said and not self._told:
             self._told = True
             self.console.print(f"worldwise: {said}", style="yellow", soft_wrap=True, highlight=False)
-            locked = self.locked.digest(RECIPE)[:12] if self.locked else ""
+            locked = self.locked.digest(ROOTS[self.name].recipe)[:12] if self.locked else ""
             self.console.print(
                 f"  it is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` says all that differs, "
                 "`worldwise lab drift --undo` goes back, --locked refuses such a lab",

@@ -16,7 +16,7 @@ from worldwise.base.toml.toml_model import Model, StrictModel, Text, parse, read
 from worldwise.libraries.core_model import KINDS_OF_STORE_WAITS, CoreModel, Memory, flat_table
 from worldwise.libraries.cores import features_of
 from worldwise.libraries.fittable import Calibration, Fittable
-from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, hertz
+from worldwise.libraries.real_board import Clock, Identity, RegisterStep, Serial, Servers, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
 _NAME = r"^[0-9A-Za-z][0-9A-Za-z.-]{0,30}$"
@@ -144,7 +144,7 @@ class Board(Model):
         """The core's clock in MHz."""
         return self.clock / 10**6
 
-    def steps(self, clock: str) -> tuple[Step, ...]:
+    def steps(self, clock: str) -> tuple[RegisterStep, ...]:
         """The steps to one of its clocks, those that come before included."""
         found = self.clocks[clock]
         return (*(self.clocks[found.after].steps if found.after else ()), *found.steps)
@@ -237,6 +237,12 @@ def table_of(
     if waits is None:
         waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
     return flat_table(core, model, found.memory, waits, store_waits)
+
+
+def has_caches(core: str) -> bool:
+    """Whether a core's model has caches, which a first call finds empty. Raises WorldwiseError if there is no core."""
+    model = load_core(core).model
+    return model is not None and "line_bytes" in model.numbers
 
 
 def by_core(names: Iterable[str]) -> list[str]:

@@ -30,7 +30,7 @@ class Fittable(StrictModel):
         return range(self.least, self.most + 1)
 
 
-class Errors(StrictModel):
+class FitErrors(StrictModel):
     """The error of some cases, before numbers were fitted and after: mean and worst, of the absolute value, in %."""
 
     mean_before: _Percent
@@ -67,8 +67,8 @@ class Calibration(StrictModel):
     split: Text
     fitted_on: Annotated[list[Text], Field(min_length=1)]
     held_out: Annotated[list[Text], Field(min_length=1)]
-    errors_fitted: Errors
-    errors_held_out: Errors
+    errors_fitted: FitErrors
+    errors_held_out: FitErrors
 
     @model_validator(mode="after")
     def _apart(self) -> "Calibration":

@@ -42,7 +42,7 @@ class Identity(Model):
     value: Word
 
 
-class Named(Model):
+class NamedFact(Model):
     """A name that another program has for something, with where it comes from."""
 
     value: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")]
@@ -57,11 +57,11 @@ class Servers(Model):
         pyocd: pyOCD's name of the chip.
     """
 
-    openocd: Named | None = None
-    pyocd: Named | None = None
+    openocd: NamedFact | None = None
+    pyocd: NamedFact | None = None
 
 
-class Step(Model):
+class RegisterStep(Model):
     """Some bits of a register of the chip that are set, or waited for.
 
     Attributes:
@@ -81,7 +81,7 @@ class Step(Model):
     source: Text
 
     @model_validator(mode="after")
-    def _within(self) -> "Step":
+    def _within(self) -> "RegisterStep":
         if self.value & ~self.mask:
             raise ValueError("the value has bits that the mask lacks")
         return self
@@ -104,7 +104,7 @@ class Clock(Model):
     flash_wait_states: Annotated[int, Field(ge=0, le=15)]
     bus: int | None = None
     after: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RegisterStep, ...] = ()
 
     _clock = field_validator("clock", "bus", mode="before")(hertz)
 
@@ -135,15 +135,15 @@ class Serial(Model):
     data: Place
     divider: Place
     divider_source: Text
-    steps: tuple[Step, ...]
-    start: tuple[Step, ...]
+    steps: tuple[RegisterStep, ...]
+    start: tuple[RegisterStep, ...]
 
     _bus = field_validator("bus", mode="before")(hertz)
 
-    def steps_at(self, baud: int, clock: Clock | None) -> tuple[Step, ...]:
+    def steps_at(self, baud: int, clock: Clock | None) -> tuple[RegisterStep, ...]:
         """All steps, for a rate and at a clock."""
         bus = clock.bus if clock and clock.bus else self.bus
-        rate = Step(
+        rate = RegisterStep(
             name="divider", address=self.divider, mask=0xFFFF, value=round(bus / baud), source=self.divider_source
         )
         return (*self.steps, rate, *self.start)

@@ -15,7 +15,7 @@ from worldwise.plan.budget import BUDGET_MEASURES, BUDGET_PLACE, Budget, check_b
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import MEASURES, PUBLISHED
 from worldwise.plan.spec import PLACES
-from worldwise.plan.suite_file.block import Block, require_few
+from worldwise.plan.suite_file.block import BlockReader, require_few
 from worldwise.plan.suite_file.document import Document
 from worldwise.plan.suite_file.tables import (
     BudgetTable,
@@ -118,7 +118,7 @@ class _Parser:
         cases: list[Case] = []
         for number, block in enumerate(blocks):
             path: TomlPath = ("cases", number)
-            found = Block(document, path, block).read(samples, warmup)
+            found = BlockReader(document, path, block).read(samples, warmup)
             require_few(document, path, len(cases) + len(found.cases))
             for case in found.cases:
                 if case.id in seen:

@@ -23,7 +23,7 @@ _MOST_BYTES = 2**20
 PROJECT_FILE = "worldwise.toml"
 
 
-class Listed(NamedTuple):
+class ListedSuite(NamedTuple):
     """A suite: its name, its number of cases, its title."""
 
     name: str
@@ -31,29 +31,29 @@ class Listed(NamedTuple):
     title: str
 
 
-def listed_suites() -> list[Listed]:
+def listed_suites() -> list[ListedSuite]:
     """Every suite of the repository, in the order of the names. Raises WorldwiseError for one that is not right."""
     path = paths.cache_place() / FOLDER / f"{_digest()}.json"
     return _kept(path) or _made(path)
 
 
-def _kept(path: Path) -> list[Listed]:
+def _kept(path: Path) -> list[ListedSuite]:
     """What the cache has; empty for nothing, and for what is not as `_made` writes it."""
     try:
         rows = json.loads(files.read_bytes(path, _MOST_BYTES))
-        found = [Listed(*row) for row in rows]
+        found = [ListedSuite(*row) for row in rows]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
     return found if all(tuple(map(type, one)) == (str, int, str) for one in found) else []
 
 
-def _made(path: Path) -> list[Listed]:
+def _made(path: Path) -> list[ListedSuite]:
     from worldwise.plan.suite import load_suite
 
     suites = [
         load_suite(file.stem, paths.SUITES) for file in sorted(paths.SUITES.glob("*.toml"), key=lambda file: file.stem)
     ]
-    found = [Listed(suite.name, len(suite.cases), suite.title) for suite in suites]
+    found = [ListedSuite(suite.name, len(suite.cases), suite.title) for suite in suites]
     # A list that cannot be kept is made again.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from statistics import median_low
 from typing import Literal
 
+from worldwise.libraries.boards import has_caches
 from worldwise.predict import rules
 from worldwise.predict.domains import Domain, Waits, by_of, code_of, waits_of
 from worldwise.predict.errors import ErrorLine, ErrorLines
@@ -124,8 +125,10 @@ def estimate(
     """The estimate of one sample; `domain` of its code, by default that of its instructions."""
     domain = domain or Domain(code_of(sample))
     line = errors.line(core, domain)
-    cold = state == "first" and domain.waits is None
-    reasons = _outside(sample, cold, line, errors.has_neon(core) or domain.code == "float")
+    cold = state == "first" and (domain.waits is None or has_caches(core))
+    shortest = line.shortest if line and domain.waits is not None else 0
+    least_cycles = min(rules.LEAST_CYCLES, shortest or rules.LEAST_CYCLES)
+    reasons = _outside(sample, cold, line, least_cycles, errors.has_neon(core) or domain.code == "float")
     inside = sample.cycles - sum(reasons.values())
     # Nothing is inside without a line. Outside, a model may be as far too slow as it was ever too fast inside.
     least, most = (_exact(line.least), _exact(line.most)) if line else (Fraction(1), Fraction(1))
@@ -149,9 +152,11 @@ def estimate(
     return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling, domain)
 
 
-def _outside(sample: PredictedSample, cold: bool, line: ErrorLine | None, vectors: bool) -> dict[str, int]:
+def _outside(
+    sample: PredictedSample, cold: bool, line: ErrorLine | None, least_cycles: int, vectors: bool
+) -> dict[str, int]:
     """Why which cycles are outside the validated domain; empty if none are. `cold`: its caches begin empty."""
-    whole = _whole(sample, cold, line)
+    whole = _whole(sample, cold, line, least_cycles)
     if whole:
         return {whole: sample.cycles}
     found: defaultdict[str, int] = defaultdict(int)
@@ -171,14 +176,14 @@ def _outside(sample: PredictedSample, cold: bool, line: ErrorLine | None, vector
     return {reason: cycles for reason, cycles in found.items() if cycles}
 
 
-def _whole(sample: PredictedSample, cold: bool, line: ErrorLine | None) -> str:
+def _whole(sample: PredictedSample, cold: bool, line: ErrorLine | None, least_cycles: int) -> str:
     """Why the whole sample is outside; empty if it is not."""
     if line is None:
         return "an unvalidated core"
     if cold:
         return "a first call: all held-out figures are of warm ones"
-    if sample.cycles < rules.LEAST_CYCLES:
-        return f"fewer than {rules.LEAST_CYCLES:,} cycles"
+    if sample.cycles < least_cycles:
+        return f"fewer than {least_cycles:,} cycles"
     return ""
 
 

@@ -63,6 +63,7 @@ class ErrorLine(BaseModel):
             by the calibrating ones, and median and p90 are the larger of all figures' and of the others'.
         newer: how many of the blind ones are of a later test: of other figures, by the engine of another commit.
         newer_engine, newer_old: that commit, and whether engine or core have changed since.
+        shortest: the cycles of its shortest figure of a whole call, on hardware; 0 if there is none.
         joined: why the line stands for code that has too few figures of its own, in words; empty if it has enough.
     """
 
@@ -89,6 +90,7 @@ class ErrorLine(BaseModel):
     newer: _Count = 0
     newer_engine: str = ""
     newer_old: bool = False
+    shortest: _Count = 0
     joined: str = ""
 
     @model_validator(mode="after")

@@ -57,9 +57,10 @@ OUTSIDE: Mapping[str, str] = {
 NAMELESS = "code without a name"
 
 # A first call is outside as a whole, as all held-out figures are of warm ones; on a microcontroller, which has no
-# caches, it is not.
-# A measure of fewer cycles is outside as a whole: no held-out figure is so short, and what stands around a region
-# (the pipeline that fills, the counter that is read) is then as large as the region. From the issue.
+# caches (M7 has), it is not.
+# A measure of fewer cycles is outside as a whole: what stands around a region (the pipeline that fills, the counter
+# that is read) is then as large as the region. From the issue. On a microcontroller, whose pipeline is short, it is one
+# that is shorter than the shortest figure of its line, if that is shorter still.
 LEAST_CYCLES = 2_000
 # A measure whose inside part waits for memory longer than this share of its time is outside as a whole: the models
 # know a level-2 cache and one latency behind it, no prefetcher, no bus and no other user of the memory. A load that

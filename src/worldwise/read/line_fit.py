@@ -10,7 +10,7 @@ LEAST_POINTS = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """`fixed` + `slope` * x, by least squares.
 
     `residuals` are measured less fitted, by x, in the unit of the counts; `relative` are the residuals divided by the
@@ -28,11 +28,11 @@ class Line:
         return max(self.residuals, key=lambda x: abs(self.residuals[x]))
 
 
-def fit_line(points: Mapping[int, float]) -> Line | None:
+def fit_line(points: Mapping[int, float]) -> FittedLine | None:
     """The line through counts by x; None through fewer than LEAST_POINTS."""
     if len(points) < LEAST_POINTS:
         return None
     places = sorted(points)
     slope, fixed = linear_regression(places, [points[x] for x in places])
     residuals = {x: points[x] - (fixed + slope * x) for x in places}
-    return Line(fixed, slope, residuals, {x: residual / points[x] for x, residual in residuals.items()})
+    return FittedLine(fixed, slope, residuals, {x: residual / points[x] for x, residual in residuals.items()})

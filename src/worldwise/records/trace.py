@@ -273,7 +273,6 @@ def parse_trace(file: io.BufferedIOBase, path: Path, tell: Callable[[int], None]
         if end or (start is None) != isinstance(record, TraceStart):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
         match record:
-            # The most first.
             case CountsOf() | Counts():
                 sums.add(record)
             case TakenOf() | Taken():
@@ -379,11 +378,9 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record | CountsOf 
 
 def _exceeded(size: int, lines: int, rows: int) -> str:
     """Which limit of a trace is exceeded, in words: that of a line, if no other is."""
-    if size > MOST_BYTES:
-        return f"more than {files.size_words(MOST_BYTES)}, unpacked"
-    if lines > MOST_RECORDS:
-        return f"more than {MOST_RECORDS:,} lines"
-    return f"more than {MOST_ROWS:,} rows" if rows > MOST_ROWS else f"a line of {files.size_words(MOST_LINE)} or more"
+    found = ((size, MOST_BYTES, "bytes, unpacked"), (lines, MOST_RECORDS, "lines"), (rows, MOST_ROWS, "rows"))
+    words = (f"more than {most:,} {what}" for number, most, what in found if number > most)
+    return next(words, f"a line of {files.size_words(MOST_LINE)} or more")
 
 
 def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
@@ -480,8 +477,7 @@ def _check_counts(trace: Trace, path: Path) -> None:
     shares = {each for ids in trace.shared.values() for each in ids}
     if wrong := sorted(shares & every | trace.shared.keys() - every):
         raise WorldwiseError(f"{path}: {wrong[0]} is shared, but not between passes")
-    # Equal rows are one object: see worldwise.records.trace_records.RowSums.
-    totals: dict[int, int] = {}
+    totals: dict[int, int] = {}  # Equal rows are one object.
     for number in (*every, *shares):
         rows = trace.own.get(number, ())
         if id(rows) in totals:

@@ -4,11 +4,11 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from worldwise.base.tables import whole
-from worldwise.read.line_fit import Line
+from worldwise.read.line_fit import FittedLine
 
 
 def line_cells(
-    names: Sequence[str], line: Line, named: Callable[[int], str], full: bool, unit: str = "{:,.4f}"
+    names: Sequence[str], line: FittedLine, named: Callable[[int], str], full: bool, unit: str = "{:,.4f}"
 ) -> Iterator[list[str]]:
     """The table lines of one fit: `names`, points, fixed cost, cost per unit, and a residual with its x and share.
 

@@ -12,7 +12,7 @@ from worldwise.predict.bounds import STATES
 from worldwise.predict.rules import CONFIDENCE
 from worldwise.predict.verdict import FITS, FITS_NOT, NOT_JUDGED, OPEN, WOULD, Judged, judged, time_text
 from worldwise.report.first_screen import narrowed
-from worldwise.report.predictions import Line, verdict_note, what_is_done
+from worldwise.report.predictions import PredictionLine, verdict_note, what_is_done
 
 # More do not fit the screen with all that stands around them.
 _MOST_ROWS = 12
@@ -22,7 +22,9 @@ _MOST_ERRORS = 3
 _APART = 1.2
 
 
-def screen(lines: Sequence[Line], budget: Budget | None, outermost: Callable[[Line], bool]) -> list[Section]:
+def screen(
+    lines: Sequence[PredictionLine], budget: Budget | None, outermost: Callable[[PredictionLine], bool]
+) -> list[Section]:
     """The sections of the screen, at most 40 lines of 100 columns.
 
     `outermost` says of a line whether nothing is measured around it: those are told first, where no budget names a
@@ -58,10 +60,10 @@ def screen(lines: Sequence[Line], budget: Budget | None, outermost: Callable[[Li
 class _Whole:
     """Properties that all lines share stand once, above them."""
 
-    lines: Sequence[Line]
+    lines: Sequence[PredictionLine]
     budget: Budget | None
 
-    def _one(self, value: Callable[[Line], str]) -> str:
+    def _one(self, value: Callable[[PredictionLine], str]) -> str:
         """What all lines have in common; empty if they differ."""
         found = {value(line) for line in self.lines}
         return found.pop() if len(found) == 1 else ""
@@ -87,13 +89,13 @@ class _Whole:
         return f"{what}{core}{clock}{f', {flash}' if flash else ''}: predicted, not measured"
 
 
-def _clock(line: Line) -> str:
+def _clock(line: PredictionLine) -> str:
     return quantity_text(line.hertz, FREQUENCIES)
 
 
-def _sentences(told: Sequence[Line], verdicts: dict[int, Judged], budget: Budget | None) -> list[str]:
+def _sentences(told: Sequence[PredictionLine], verdicts: dict[int, Judged], budget: Budget | None) -> list[str]:
     """One for each measure and core of a case, what decides first."""
-    groups: dict[tuple[str, str], list[Line]] = {}
+    groups: dict[tuple[str, str], list[PredictionLine]] = {}
     for line in told:
         groups.setdefault((line.estimate.core, line.label), []).append(line)
     several = len({core for core, _ in groups}) > 1
@@ -106,7 +108,7 @@ def _sentences(told: Sequence[Line], verdicts: dict[int, Judged], budget: Budget
     ]
 
 
-def _sentence(found: Sequence[Line], verdicts: dict[int, Judged], budget: Budget | None) -> str:
+def _sentence(found: Sequence[PredictionLine], verdicts: dict[int, Judged], budget: Budget | None) -> str:
     """`signing fits 5 ms: a warm call takes 1.46 ms, between 1.28 and 2.72 ms; a first one 1.72 ms, ...`."""
     what = what_is_done(found)
     # The warm call is what a client waits for again and again.
@@ -127,13 +129,13 @@ def _judgement(what: str, one: Judged, budget: Budget) -> str:
     return f"{what} {verdict} {budget.limit_text}" if one.verdict in (FITS, FITS_NOT) else f"{what}: {verdict}"
 
 
-def _times(found: Sequence[Line]) -> str:
+def _times(found: Sequence[PredictionLine]) -> str:
     return "; ".join(
         f"a {one.estimate.state} {'one' if number else 'call takes'} {_time(one)}" for number, one in enumerate(found)
     )
 
 
-def _time(line: Line) -> str:
+def _time(line: PredictionLine) -> str:
     """`1.46 ms, between 1.28 and 2.72 ms`."""
     predicted, low, high = (
         time_text(cycles, line.hertz)
@@ -147,9 +149,9 @@ def _upper(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _table(lines: Sequence[Line], verdicts: dict[int, Judged], whole: _Whole) -> Table:
+def _table(lines: Sequence[PredictionLine], verdicts: dict[int, Judged], whole: _Whole) -> Table:
     """Times with their intervals beside count and cycles; what is the same in all lines is not repeated."""
-    columns: list[tuple[str, Callable[[Line], str], bool]] = [
+    columns: list[tuple[str, Callable[[PredictionLine], str], bool]] = [
         ("measure", lambda line: line.label, True),
         *([] if whole.case else [("variant", lambda line: line.case.variant, True)]),
         ("place", lambda line: line.estimate.sample.place, True),
@@ -182,7 +184,7 @@ def _verdict(one: Judged | None) -> str:
     return one.verdict if one.decides or one.verdict == OPEN else WOULD[one.verdict]
 
 
-def _worth(lines: Sequence[Line], with_causes: bool, told: Sequence[Line]) -> list[str]:
+def _worth(lines: Sequence[PredictionLine], with_causes: bool, told: Sequence[PredictionLine]) -> list[str]:
     """What the cycles go on, what the figures are worth, and how to see more."""
     notes = []
     warm = next((line for line in told if line.estimate.state == "warm"), None)
@@ -208,7 +210,7 @@ def _worth(lines: Sequence[Line], with_causes: bool, told: Sequence[Line]) -> li
     return notes
 
 
-def _errors(lines: Iterable[Line]) -> list[str]:
+def _errors(lines: Iterable[PredictionLine]) -> list[str]:
     """What each core's predictions were worth on hardware's figures."""
     said: dict[str, None] = {}
     for one in (line.estimate for line in lines):

@@ -62,7 +62,7 @@ SAMPLED = (
 
 
 @dataclass(frozen=True)
-class Line:
+class PredictionLine:
     """An estimate with the case that it is of.
 
     Attributes:
@@ -111,7 +111,7 @@ class Line:
         return f"{words} {case.parameter_text}" if case.parameter_text else words
 
 
-def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[Line]:
+def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[PredictionLine]:
     """The predictions of a run, in the order of its cores and cases, with the counts of its rows."""
     if not reading.predictions:
         return []
@@ -120,7 +120,7 @@ def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[Line]:
     budget = budget_of(reading)
     clock = budget.clock if budget else None
     return [
-        Line(predicted_case(row), one, row.first if one.state == "first" else row.median, clock)
+        PredictionLine(predicted_case(row), one, row.first if one.state == "first" else row.median, clock)
         for predicted in reading.predictions
         for case in predicted.cases
         for one in estimates(case, predicted.core, errors)
@@ -144,7 +144,7 @@ def budget_of(reading: Reading) -> Budget | None:
 # --- tables ---
 
 
-def summary(lines: Sequence[Line], budget: Budget | None, every: Sequence[Line] = ()) -> Section:
+def summary(lines: Sequence[PredictionLine], budget: Budget | None, every: Sequence[PredictionLine] = ()) -> Section:
     """Estimates in one table, with their error lines below it.
 
     The verdict is that of `every` line, where the table has a part of them.
@@ -175,7 +175,7 @@ def summary(lines: Sequence[Line], budget: Budget | None, every: Sequence[Line] 
     )
 
 
-def _cells(line: Line) -> list[str]:
+def _cells(line: PredictionLine) -> list[str]:
     one = line.estimate
     return [
         line.label,
@@ -195,12 +195,12 @@ def _cells(line: Line) -> list[str]:
     ]
 
 
-def _sampling_cell(line: Line) -> str:
+def _sampling_cell(line: PredictionLine) -> str:
     sampling = line.estimate.sampling
     return f"{sampling.percent:.2g}" if sampling else "-"
 
 
-def said(verdicts: Mapping[int, Judged], line: Line) -> str:
+def said(verdicts: Mapping[int, Judged], line: PredictionLine) -> str:
     found = verdicts.get(id(line.estimate))
     return found.text() if found else f"{NOT_JUDGED} (at {line.estimate.sample.place})"
 
@@ -216,7 +216,7 @@ def error_notes(found: Iterable[Estimate]) -> list[str]:
     return [f"{text}; {worst[text]}." if text in worst else f"{text}." for text in said]
 
 
-def verdict_note(lines: Sequence[Line], budget: Budget) -> str:
+def verdict_note(lines: Sequence[PredictionLine], budget: Budget) -> str:
     """What of some lines was judged by a budget, and how: by core and measure; then what was not, and why."""
     found = [(line, one) for line in lines for one in judged([line.estimate], budget)]
     parts = []
@@ -241,7 +241,7 @@ def verdict_note(lines: Sequence[Line], budget: Budget) -> str:
     return note
 
 
-_Told = list[tuple[Line, Judged]]
+_Told = list[tuple[PredictionLine, Judged]]
 
 
 def _by_measure(found: _Told, decides: bool) -> list[_Told]:
@@ -298,7 +298,7 @@ def doing(measure: str) -> str:
     return _DOING.get(measure, measure)
 
 
-def what_is_done(lines: Sequence[Line]) -> str:
+def what_is_done(lines: Sequence[PredictionLine]) -> str:
     """The one measure of some lines as something that is done; of a user's own code the region that is called."""
     regions = list(dict.fromkeys(operation_name(line.case) for line in lines if line.case.target == OWN))
     if len(regions) == 1:
@@ -315,7 +315,7 @@ def _listed(words: Iterable[str]) -> str:
     return f"{', '.join(some)} and {last}" if some else last
 
 
-def causes_section(lines: Sequence[Line]) -> Section:
+def causes_section(lines: Sequence[PredictionLine]) -> Section:
     """Where the cycles of each estimate go: by cause, in per cent."""
     cells = [
         [line.label, line.case.variant, line.estimate.sample.place, line.estimate.core, STATES[line.estimate.state]]
@@ -326,7 +326,7 @@ def causes_section(lines: Sequence[Line]) -> Section:
     return Section("What the predicted cycles go on", Table(headers, cells, 5), [], "predicted-causes")
 
 
-def draws_section(lines: Sequence[Line]) -> Section:
+def draws_section(lines: Sequence[PredictionLine]) -> Section:
     """The estimates over all draws of their inputs: from the least to the most, beside the interval of the first."""
     cells = []
     for line in lines:
@@ -350,7 +350,7 @@ def _domain(layer: str, one: Estimate) -> str:
     return "inside" if one.inside and is_inside(layer) else "outside"
 
 
-def layer_section(line: Line, order: Sequence[str]) -> Section:
+def layer_section(line: PredictionLine, order: Sequence[str]) -> Section:
     """The layers of one estimate, in the order of `order`, then others."""
     one = line.estimate
     by_name = {layer.layer: layer for layer in one.sample.layers}
@@ -367,7 +367,7 @@ def layer_section(line: Line, order: Sequence[str]) -> Section:
     return Section(f"Layers: {title(line)}", Table(["layer", *_SPENT, "domain"], cells, 1, (11,)), notes)
 
 
-def function_section(line: Line, attributed: "Attributed", top: int) -> Section:
+def function_section(line: PredictionLine, attributed: "Attributed", top: int) -> Section:
     """The functions of one estimate that take the most cycles themselves."""
     ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
     cells = [
@@ -389,7 +389,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}" if whole else "-"
 
 
-def title(line: Line) -> str:
+def title(line: PredictionLine) -> str:
     """Case, measure, place, core and state, in one line."""
     one = line.estimate
     flash = f", {line.flash}" if line.flash else ""
@@ -413,7 +413,7 @@ def sections(reading: Reading, full: bool) -> list[Section]:
     return parts
 
 
-def world_section(lines: Sequence[Line]) -> Section:
+def world_section(lines: Sequence[PredictionLine]) -> Section:
     """The cycles of each estimate by part of the system, in per cent."""
     cells = []
     for line in lines:

@@ -26,7 +26,7 @@ _TA_SIGN, _TA_VERIFY = "engine_sign", "engine_verify"
 
 
 @dataclass(frozen=True)
-class Choice:
+class CallInputs:
     """The inputs of a call: what they are, members of the program's `io` by name, and the generator's state."""
 
     name: str
@@ -55,7 +55,7 @@ class Steering(Protocol):
     def arguments(self) -> dict[str, str]:
         """The plugin's arguments: which function is measured, and what is looked at."""
 
-    def run(self, debugger: GdbStub, calls: Sequence[Choice]) -> None:
+    def run(self, debugger: GdbStub, calls: Sequence[CallInputs]) -> None:
         """Let the machine run up to the beginning of the last call, with the inputs of each."""
 
 
@@ -103,7 +103,7 @@ class InProgram:
             start, end = next((start, end) for start, end, name in functions(self.program) if name == _INTERRUPT)
         return {"function": f"{self._entry:#x}", "code": self._code.hex(), "skip": f"{start:#x}-{end:#x}"}
 
-    def run(self, debugger: GdbStub, calls: Sequence[Choice]) -> None:
+    def run(self, debugger: GdbStub, calls: Sequence[CallInputs]) -> None:
         inputs = static_variable(self.program, _OPERATIONS, "io")
         if inputs is None:
             raise WorldwiseError(f"{self.program}: does not say where a call's inputs are")
@@ -157,7 +157,7 @@ class InTa:
         start, end = known[0][0] + self.bias, known[-1][1] + self.bias
         return {"function": f"{entry + self.bias:#x}", "code": code.hex(), "only": f"{start:#x}-{end:#x}"}
 
-    def run(self, debugger: GdbStub, calls: Sequence[Choice]) -> None:
+    def run(self, debugger: GdbStub, calls: Sequence[CallInputs]) -> None:
         generator = _Generator(static_variable(self.program, _RANDOM, "state"), self.bias)
         for number, call in enumerate(calls):
             self._stop(debugger, self._sign)

@@ -4,7 +4,6 @@
 import contextlib
 import functools
 import hashlib
-import json
 import tempfile
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, Unit
+from worldwise.base.counter_units import Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.base.progress_notes import FAILED, REUSED, CaseEnd
@@ -21,18 +20,15 @@ from worldwise.base.revision import revision
 from worldwise.lab.host.facts import host_facts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.board.gdbboard import GdbBoard
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.linux_host.sshhost import SshHost
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import MachineEnd, Measurer
 from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.inputs import others
 from worldwise.records.check import CheckedRecords
-from worldwise.run import campaign, draws
+from worldwise.run import draws
 from worldwise.run.case_check import check_run, found_words
-from worldwise.run.emulator_count import count_again
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
@@ -41,10 +37,9 @@ from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
 from worldwise.run.options import Elsewhere, MeasureOptions, Progress, WhileLastCases
 from worldwise.run.results import Result, ResultStore
+from worldwise.run.ways import CaseRun, EmulatedWay, MeasuringWay, case_digest, way_of
 from worldwise.run.work import Work, by_variant, compile_order
-from worldwise.targets.all_targets import EMULATED, Target
-from worldwise.targets.board import BoardTarget
-from worldwise.targets.silicon import silicon
+from worldwise.targets.all_targets import Target
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.
 RECORD_SPACE = 65_536
@@ -79,28 +74,42 @@ class Bench:
     elsewhere: Elsewhere | None = None
     beside: WhileLastCases | None = None
     images: ImageStore = field(init=False)
-    emulator: Emulator = field(init=False)
-    board: GdbBoard | SshHost | None = field(init=False)
+    local: EmulatedWay = field(init=False)
+    way: MeasuringWay = field(init=False)
     results: ResultStore = field(init=False)
     jobs: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.images = ImageStore(self.lab, self.progress.note)
-        self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
-        self.board = board_of(
-            self.options.remote, self.lab, self.images, self.progress.note, self.options.silence_limit
-        )
-        self.results = ResultStore(self.lab.cache, self.progress.note)
-        self.jobs = 1 if self.board else self.elsewhere.jobs if self.elsewhere else self.options.machines
+        note, limit = self.progress.note, self.options.silence_limit
+        self.local = EmulatedWay(Emulator(self.lab, note, silence_limit=limit), self.images)
+        self.results = ResultStore(self.lab.cache, note)
+        board = board_of(self.options.remote, self.lab, self.images, note, limit)
+        self.way = way_of(board, self.local, self.lab, self.results)
+        self.jobs = 1 if self.away else self.elsewhere.jobs if self.elsewhere else self.options.machines
         # Of what workers leave to this machine, no more at a time than it can do.
         self.here = threading.Semaphore(self.options.machines)
         # One thread more than machines: it builds the next images. See Work.
         self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
 
     @property
+    def emulator(self) -> Emulator:
+        """The emulator here."""
+        return self.local.emulator
+
+    @emulator.setter
+    def emulator(self, other: Emulator) -> None:
+        self.local.emulator = other
+
+    @property
+    def away(self) -> bool:
+        """Whether a board or host is measured itself."""
+        return self.way is not self.local
+
+    @property
     def measurer(self) -> Measurer:
         """What measures the cases."""
-        return self.board or self.emulator
+        return self.way.measurer
 
     @property
     def unit(self) -> Unit:
@@ -109,11 +118,7 @@ class Bench:
 
     def target(self, name: str) -> Target:
         """The target of a name, whose programs count the unit."""
-        if isinstance(self.board, SshHost):
-            return silicon(name)
-        if self.board and (self.unit != INSTRUCTIONS or self.board.serial):
-            return BoardTarget(name, self.board.board, self.unit, self.board.serial is not None)
-        return EMULATED[name]
+        return self.way.target(name)
 
     def new_run(self, runs: Path, plan: RunPlan) -> RunWriter:
         """A run's directory with its provenance, nothing measured yet. Raises WorldwiseError."""
@@ -180,16 +185,15 @@ class Bench:
             self.elsewhere.stop()
         self.lab.stop()
         self.emulator.stop()
-        if self.board:
-            self.board.stop()
+        if self.away:
+            self.measurer.stop()
         if self.beside:
             self.beside.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
     def close(self) -> None:
         """End what was started for the runs and not for a case of them: a board's server, a host's connection."""
-        if self.board:
-            self.board.close()
+        self.way.close()
 
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
@@ -261,21 +265,11 @@ class Bench:
 
     def _run(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         """Run a case; its records appear in the directory."""
-        program, start = self.target(case.target).program(case), self.options.start
 
         def progress(size: int) -> None:
             self.progress.case_progress(case, size)
 
-        if isinstance(self.board, SshHost):
-            target = silicon(case.target)
-            ended = self.board.run(machine, target.on_host(case), directory, start, progress)
-            if self.unit == CYCLES and target.counts_when_emulated:
-                digest = case_digest(self.lab, machine, case)
-                count_again(self.emulator, self.results, digest, machine, case, program, directory)
-            return ended
-        if self.board:
-            return self.board.run(machine, program, directory, start, progress)
-        return campaign.run_case(self.emulator, self.images, machine, case, program, directory, start, progress)
+        return self.way.run(CaseRun(case, machine, directory, self.options.start, progress))
 
     def _digest(self, machine: Machine, case: Case) -> str:
         """The address of a case's result; that of a board's own is no emulator's."""
@@ -318,8 +312,7 @@ class Bench:
         case, machine, result = min(quick, key=lambda entry: entry[2].checked)
         with tempfile.TemporaryDirectory(prefix="ww-audit-") as work:
             directory = Path(work)
-            program = EMULATED[case.target].program(case)
-            campaign.run_case(self.emulator, self.images, machine, case, program, directory)
+            self.local.run(CaseRun(case, machine, directory))
             difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
         if difference:
             raise WorldwiseError(
@@ -383,7 +376,7 @@ class _Session:
 
     def _cost(self, case: Case) -> int:
         """What goes first has the highest: the dearest case, so that no processor waits long at the end."""
-        if self._bench.board:
+        if self._bench.away:
             # One case after the other, in the suite's order, where neighbours share a program.
             return 0
         if elsewhere := self._bench.elsewhere:
@@ -453,12 +446,3 @@ class _Session:
                     "than are built now: one run must not mix their counts",
                     "start a new run",
                 )
-
-
-def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
-    """The address of a case's result: SHA-256 over the machine and the program's command line."""
-    return hashlib.sha256(
-        json.dumps(
-            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
-        ).encode()
-    ).hexdigest()

@@ -14,7 +14,7 @@ from worldwise.libraries.boards import boards
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.machine.board.farm import PREFIX, FarmPlace, FarmServer, parse_place
 from worldwise.machine.board.gdbboard import GdbBoard
-from worldwise.machine.board.gdbprocess import KINDS, Start, StartedServer, start_of
+from worldwise.machine.board.gdbprocess import KINDS, ServerStart, StartedServer, start_of
 from worldwise.machine.board.gdbserver import Address, parse_address
 from worldwise.machine.board.serialline import SerialAddress, parse_serial
 from worldwise.machine.linux_host.signed_tas import Trust, trust_of
@@ -47,7 +47,7 @@ class Remote:
     """
 
     board: str
-    server: Address | Start | FarmPlace | SshAddress
+    server: Address | ServerStart | FarmPlace | SshAddress
     clock: str = ""
     serial: SerialAddress | None = None
     left: Mapping[str, int] = field(default_factory=dict)
@@ -200,7 +200,7 @@ def board_of(
         return SshHost(found, name, probe, lab, notify, silence_limit, trust=remote.trust)
     server: Address | StartedServer | FarmServer
     match found:
-        case Start():
+        case ServerStart():
             server = StartedServer(found, lab.cache / "servers")
         case FarmPlace():
             server = FarmServer(found)

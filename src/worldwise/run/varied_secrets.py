@@ -34,7 +34,7 @@ from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
 from worldwise.records.secrets_report import Compared, read_compared, read_entry
-from worldwise.run.input_injection import Choice, InTa, steering
+from worldwise.run.input_injection import CallInputs, InTa, steering
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.inputs import with_timers
 
@@ -77,7 +77,7 @@ class Varied:
 
     case: Case
     word: str
-    choices: Sequence[Choice]
+    choices: Sequence[CallInputs]
     first: int
     every: int
     drawn: bool
@@ -146,7 +146,7 @@ class _Bench:
         ranges.chmod(0o644)
         return SecretsPlugin(self.images.get(secrets_plugin()).file("secrets.so"), arguments, ranges)
 
-    def run(self, calls: Sequence[Choice], plugin: SecretsPlugin | None, directory: Path) -> float:
+    def run(self, calls: Sequence[CallInputs], plugin: SecretsPlugin | None, directory: Path) -> float:
         """Run the calls, after those that are not compared; the wall time. Errors that the program tells go first."""
         directory.mkdir()
         between = [calls[0]] * (self.steering.every - 1)
@@ -212,7 +212,7 @@ def slow_down(case: Case, word: str, images: ImageStore, emulator: Emulator, rou
     return [watched / alone for alone, watched in pairs]
 
 
-def choices(case: Case, word: str, number: int) -> list[Choice]:
+def choices(case: Case, word: str, number: int) -> list[CallInputs]:
     """Different inputs of an operation: the extremes that its keys or messages have, and random ones."""
     base = {"key": _random("key"), "message": _random("message"), "nonce": _random("nonce")}
     found = []
@@ -221,7 +221,7 @@ def choices(case: Case, word: str, number: int) -> list[Choice]:
     return found
 
 
-def check_results(case: Case, calls: Sequence[Choice], records: Path) -> None:
+def check_results(case: Case, calls: Sequence[CallInputs], records: Path) -> None:
     """Raise WorldwiseError unless every call's recorded result is that of the inputs that were written for it."""
     found: dict[int, EvidenceRecord] = {}
     ended = False
@@ -267,7 +267,7 @@ def _shapes(case: Case, word: str, number: int) -> list[tuple[str, bytes]]:
     return [rest[0], *shaped, *rest[1:]]
 
 
-def _choice(case: Case, name: str, values: Mapping[str, bytes]) -> Choice:
+def _choice(case: Case, name: str, values: Mapping[str, bytes]) -> CallInputs:
     # Never zero, which the generator would not leave.
     state = struct.pack("<I", int.from_bytes(values["nonce"][:4]) | 1)
     fields: dict[str, bytes] = {}
@@ -283,7 +283,7 @@ def _choice(case: Case, name: str, values: Mapping[str, bytes]) -> Choice:
             fields["counter"] = values["nonce"][:16]
     if case.size is not None:
         fields["message"] = values["message"][: case.size]
-    return Choice(name, fields, state)
+    return CallInputs(name, fields, state)
 
 
 def _pair(curve: str, key: bytes) -> tuple[bytes, bytes]:
@@ -295,7 +295,7 @@ def _pair(curve: str, key: bytes) -> tuple[bytes, bytes]:
     return private, curves.public_key(curve, private)
 
 
-def _problem(case: Case, call: Choice, record: EvidenceRecord) -> str:
+def _problem(case: Case, call: CallInputs, record: EvidenceRecord) -> str:
     """What is wrong with a call's result; empty if nothing is."""
     said = {name: value for name, value in record if isinstance(value, str)}
     fields = call.fields

@@ -14,7 +14,7 @@ FIRMWARE, SIZES = "firmware.elf", "sizes"
 
 
 @dataclass(frozen=True)
-class Place:
+class MachineMemory:
     """A machine's core, the name of a file of cores/, and its memory: where it begins, and how many bytes it has."""
 
     core: str
@@ -25,21 +25,21 @@ class Place:
 _KIB, _MIB = 2**10, 2**20
 _RAM = 0x20000000
 # Those of M_MACHINES with a core of each kind and the most memory. pqm4's own emulated machine is the mps2-an386.
-PLACES: Mapping[str, Place] = {
-    "microbit": Place("cortex-m0", (0, 256 * _KIB), (_RAM, 16 * _KIB)),
-    "mps2-an385": Place("cortex-m3", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
-    "mps2-an386": Place("cortex-m4", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
-    "mps2-an500": Place("cortex-m7", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
-    "netduinoplus2": Place("cortex-m4", (0x08000000, _MIB), (_RAM, 128 * _KIB)),
+PLACES: Mapping[str, MachineMemory] = {
+    "microbit": MachineMemory("cortex-m0", (0, 256 * _KIB), (_RAM, 16 * _KIB)),
+    "mps2-an385": MachineMemory("cortex-m3", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
+    "mps2-an386": MachineMemory("cortex-m4", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
+    "mps2-an500": MachineMemory("cortex-m7", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
+    "netduinoplus2": MachineMemory("cortex-m4", (0x08000000, _MIB), (_RAM, 128 * _KIB)),
     # The machine's M0 executes the same instructions as an M0+.
-    "microbit-4m": Place("cortex-m0plus", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
+    "microbit-4m": MachineMemory("cortex-m0plus", (0, 4 * _MIB), (_RAM, 4 * _MIB)),
     # Both start in the secure state, and stay there: memory by its secure addresses.
-    "mps2-an505": Place("cortex-m33", (0x10000000, 4 * _MIB), (0x38000000, 4 * _MIB)),
-    "mps3-an547": Place("cortex-m55", (0x10000000, 512 * _KIB), (0x31000000, 4 * _MIB)),
+    "mps2-an505": MachineMemory("cortex-m33", (0x10000000, 4 * _MIB), (0x38000000, 4 * _MIB)),
+    "mps3-an547": MachineMemory("cortex-m55", (0x10000000, 512 * _KIB), (0x31000000, 4 * _MIB)),
 }
 
 
-def place_of(machine: str) -> Place:
+def place_of(machine: str) -> MachineMemory:
     """Where a scheme lies in a machine. Raises WorldwiseError listing all machines."""
     if machine not in PLACES:
         raise choice_error("--machine", machine, [f"{name} ({place.core})" for name, place in PLACES.items()])
@@ -52,7 +52,7 @@ def has_thumb2(machine: str) -> bool:
 
 
 def firmware(
-    name: str, scheme: Path, common: Path, compiled: Sequence[str], settings: Mapping[str, str], at: Place
+    name: str, scheme: Path, common: Path, compiled: Sequence[str], settings: Mapping[str, str], at: MachineMemory
 ) -> Recipe:
     """The recipe. `scheme` and `common` are folders with copies of the sources, `compiled` are files of the second.
 

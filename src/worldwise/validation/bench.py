@@ -27,7 +27,7 @@ _QUIET = ("-display", "none", "-nodefaults", "-monitor", "none", "-serial", "non
 
 
 @dataclass(frozen=True)
-class Block:
+class ExecutedBlock:
     """A block of instructions that was executed in regions: its address, its length, and how often."""
 
     pc: int
@@ -36,7 +36,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Spent:
+class CoreCycles:
     """What a core's model says: cycles of each call, and of the last one by cause and outside the validated domain."""
 
     calls: tuple[int, ...]
@@ -49,12 +49,12 @@ class Passed:
     """What calls took: instructions of the last one, each core's cycles, the checksum, and the blocks of all calls."""
 
     instructions: int
-    cores: Mapping[str, Spent]
+    cores: Mapping[str, CoreCycles]
     checksum: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ExecutedBlock, ...]
 
 
-class Bench:
+class CellBench:
     """Builds what is needed at first use, and runs cells. Safe for threads once `prepare` was called.
 
     Args:
@@ -144,12 +144,14 @@ def _passed(call: CellCall, calls: int, said: str, lines: list[dict[str, Any]]) 
         raise WorldwiseError(f"{call}: the program said {files.quoted(said)!r}, with {len(regions)} regions")
     last = regions[-1]
     cores = {
-        core: Spent(
+        core: CoreCycles(
             calls=tuple(region["cores"][core]["cycles"] for region in regions),
             causes=tuple(spent["causes"]),
             outside_instructions=spent["outside_instructions"],
         )
         for core, spent in last["cores"].items()
     }
-    blocks = tuple(Block(line["pc"], line["instructions"], line["times"]) for line in lines if line["type"] == "block")
+    blocks = tuple(
+        ExecutedBlock(line["pc"], line["instructions"], line["times"]) for line in lines if line["type"] == "block"
+    )
     return Passed(last["instructions"], cores, words[4], blocks)

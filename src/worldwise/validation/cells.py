@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from worldwise.libraries.boards import table_of
 from worldwise.validation.figures import SETS, Figure, Set, load_figures
-from worldwise.validation.programs import CIFRA, PROGRAMS, Flash
+from worldwise.validation.programs import CIFRA, PROGRAMS, CodeFlash
 
 # The program whose compilers and choices are those of a core's figures.
 _LIB25519 = {
@@ -60,7 +60,7 @@ class CellCall:
     compiler: str
 
     @property
-    def flash(self) -> Flash | None:
+    def flash(self) -> CodeFlash | None:
         """The flash with wait states that its code is in; None if there is none."""
         return PROGRAMS[self.program].flash
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf_files.questions import ask, content_of
-from worldwise.validation.bench import Block
+from worldwise.validation.bench import ExecutedBlock
 
 Place = tuple[int, int]
 """A block's address and length in instructions."""
@@ -73,7 +73,7 @@ def is_vector(word: int) -> bool:
     return group & 0b0111 == 0b0111 or (group & 0b0101 == 0b0100 and bool(word >> 26 & 1))
 
 
-def vector_share(code: Code, blocks: Iterable[Block]) -> float:
+def vector_share(code: Code, blocks: Iterable[ExecutedBlock]) -> float:
     """The per cent of executed instructions that are SIMD or floating point; programs in T32 use neither."""
     if not code.is_a64:
         return 0.0
@@ -125,6 +125,6 @@ def _branch(call: re.Match[str]) -> str:
     return "b" + call[0].removeprefix("bl")
 
 
-def weighted(blocks: Iterable[Block], cycles: Mapping[Place, float]) -> float:
+def weighted(blocks: Iterable[ExecutedBlock], cycles: Mapping[Place, float]) -> float:
     """Cycles of all passes through blocks."""
     return sum(block.times * cycles[block.pc, block.instructions] for block in blocks)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.validation.bench import Bench, Block, Passed
+from worldwise.validation.bench import CellBench, ExecutedBlock, Passed
 from worldwise.validation.cells import Cell, CellCall
 from worldwise.validation.code import WITHOUT_MCA, Code, Place, mca_cycles, vector_share, weighted
 from worldwise.validation.programs import NEW
@@ -15,7 +15,11 @@ from worldwise.validation.record import FigureRow, Made, Run, engine_digest, fig
 
 
 def measure(
-    bench: Bench, cells: Sequence[Cell], tables: Mapping[str, str], workers: int, progress: Callable[[int, int], None]
+    bench: CellBench,
+    cells: Sequence[Cell],
+    tables: Mapping[str, str],
+    workers: int,
+    progress: Callable[[int, int], None],
 ) -> Run:
     """Run cells with the models of their cores.
 
@@ -47,7 +51,7 @@ def measure(
 
 
 def measure_changed(
-    bench: Bench,
+    bench: CellBench,
     kept: Run,
     cells: Sequence[Cell],
     tables: Mapping[str, str],
@@ -77,7 +81,11 @@ def measure_changed(
 
 
 def _passes(
-    bench: Bench, cells: Sequence[Cell], tables: Mapping[str, str], workers: int, progress: Callable[[int, int], None]
+    bench: CellBench,
+    cells: Sequence[Cell],
+    tables: Mapping[str, str],
+    workers: int,
+    progress: Callable[[int, int], None],
 ) -> dict[CellCall, Passed]:
     """Each call once, with the models of all cores that have a figure of it."""
     cores: dict[CellCall, dict[str, str]] = {}
@@ -101,11 +109,15 @@ _Blocks = dict[tuple[Code, str], dict[Place, float]]
 
 
 def _mca(
-    bench: Bench, cells: Sequence[Cell], passed: Mapping[CellCall, Passed], code: Mapping[CellCall, Code], workers: int
+    bench: CellBench,
+    cells: Sequence[Cell],
+    passed: Mapping[CellCall, Passed],
+    code: Mapping[CellCall, Code],
+    workers: int,
 ) -> _Blocks:
     """Cycles of the blocks that were executed, by program and core, of the cores that LLVM has a model of."""
     lab = bench.lab(NEW)
-    blocks: dict[tuple[Code, str], list[Sequence[Block]]] = {}
+    blocks: dict[tuple[Code, str], list[Sequence[ExecutedBlock]]] = {}
     for cell in cells:
         if cell.figure.core not in WITHOUT_MCA:
             blocks.setdefault((code[cell.call], cell.figure.core), []).append(passed[cell.call].blocks)
@@ -117,7 +129,7 @@ def _mca(
         return dict(zip(blocks, pool.map(one, blocks), strict=True))
 
 
-def _places(blocks: Iterable[Iterable[Block]]) -> list[Place]:
+def _places(blocks: Iterable[Iterable[ExecutedBlock]]) -> list[Place]:
     return sorted({(block.pc, block.instructions) for some in blocks for block in some})
 
 

@@ -61,7 +61,7 @@ class Origins:
 
 
 @dataclass(frozen=True)
-class Flash:
+class CodeFlash:
     """The flash that a microcontroller's code is in: the board whose [memory] describes it, and its wait states."""
 
     board: str
@@ -81,7 +81,7 @@ class Built(Protocol):
     @property
     def plugin(self) -> tuple[str, ...]: ...
     @property
-    def flash(self) -> Flash | None: ...
+    def flash(self) -> CodeFlash | None: ...
     @property
     def calls(self) -> int: ...
     @property
@@ -118,7 +118,7 @@ class Program(_OneFile):
     figures: str = ""
     emulator: tuple[str, ...] = _A64
     plugin: tuple[str, ...] = ()
-    flash: Flash | None = None
+    flash: CodeFlash | None = None
     # A first call, and the warm ones.
     calls: int = 5
     silent: bool = False
@@ -199,7 +199,7 @@ class McuProgram(_OneFile, _OnBoard):
     crate: tuple[tuple[str, str, str], str] | None = None
     source: str = ""
     parts: tuple[str, ...] = ()
-    flash: Flash | None = None
+    flash: CodeFlash | None = None
     root: str = MAIN
     plugin: tuple[str, ...] = ("set=t32",)
     # Cores of the M profile have no caches: one more tells whether anything changes.
@@ -261,7 +261,7 @@ class Cifra(_OnBoard):
     code: str
     root: str = MAIN
     plugin: tuple[str, ...] = ("set=t32",)
-    flash: Flash | None = None
+    flash: CodeFlash | None = None
     calls: int = 1
     silent: bool = True
 
@@ -325,7 +325,7 @@ def _c25519(core: str, board: str, waits: int) -> McuProgram:
         level="-Os",
         files=("ed25519.c", "edsign.c", "f25519.c", "fprime.c", "sha512.c"),
         crate=C25519,
-        flash=Flash(board, waits),
+        flash=CodeFlash(board, waits),
     )
 
 
@@ -360,7 +360,7 @@ PROGRAMS: Mapping[str, Built] = {
             include=("3rdparty/p256-m/p256-m", "include", "library", "/in/headers"),
             headers=("p256-m_config.h",),
             source="mbedtls",
-            flash=Flash("nucleo-f446re", 3),
+            flash=CodeFlash("nucleo-f446re", 3),
         ),
         McuProgram(
             name="wolfssl-f437",
@@ -370,7 +370,7 @@ PROGRAMS: Mapping[str, Built] = {
             files=_wolfssl(*_WOLFSSL),
             source="wolfssl",
             parts=("wolfssl/wolfcrypt", "wolfcrypt/src"),
-            flash=Flash("olimex-stm32-h405", 5),
+            flash=CodeFlash("olimex-stm32-h405", 5),
         ),
         McuProgram(
             name="wolfssl-h563",

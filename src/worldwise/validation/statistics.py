@@ -14,7 +14,7 @@ from worldwise.validation.record import FigureRow, Run, error_of
 
 
 @dataclass(frozen=True)
-class Errors:
+class FigureErrors:
     """Errors of some figures, in per cent: of their absolute values, and their mean with its sign.
 
     `p90` is the smallest error that at least 90 % of them do not exceed, `low` the number of those predicted too low.
@@ -34,14 +34,14 @@ class Errors:
     low: int
 
 
-def errors(found: Iterable[tuple[float, float]]) -> Errors:
+def errors(found: Iterable[tuple[float, float]]) -> FigureErrors:
     """The numbers of some figures: predicted and measured cycles of each, above 0; at least one."""
     figures = list(found)
     signed = [error_of(predicted, measured) for predicted, measured in figures]
     least, most = took(figures, rank(len(figures)))
     lowest, highest = took(figures)
     sizes = sorted(map(abs, signed))
-    return Errors(
+    return FigureErrors(
         figures=len(sizes),
         median=statistics.median(sizes),
         p90=sizes[math.ceil(0.9 * len(sizes)) - 1],
@@ -64,6 +64,7 @@ class Judge:
         program: what ran; empty if it is of the blind test.
         calibrating: whether a core may be fitted to it from now on.
         again: whether it is of the blind test, and today's engine predicted it again.
+        whole: whether its cycles are a call's, not those of a block or a byte of one.
         test: the commit of the later blind test that it is of; empty if of the first or of none.
     """
 
@@ -74,6 +75,7 @@ class Judge:
     program: str = ""
     calibrating: bool = False
     again: bool = False
+    whole: bool = True
     test: str = ""
 
     @property
@@ -127,6 +129,7 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
                 measured,
                 calibrating=one.role == "calibrate",
                 again=one.core in again and bool(one.again),
+                whole=one.per == "call",
                 test=one.test,
             )
             for one in judging(blind)
@@ -135,7 +138,7 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
     return found
 
 
-def errors_of(some: Sequence[Judge]) -> Errors:
+def errors_of(some: Sequence[Judge]) -> FigureErrors:
     """The errors of figures; their median and 90 % are never below those of the figures that chose no rule."""
     found = errors(one.pair for one in some)
     others = [one.pair for one in some if not one.seen]
@@ -145,14 +148,14 @@ def errors_of(some: Sequence[Judge]) -> Errors:
     return replace(found, median=max(found.median, alone.median), p90=max(found.p90, alone.p90))
 
 
-def by_core_and_kind(run: Run, blind: BlindFigures | None = None) -> dict[tuple[str, str], Errors]:
+def by_core_and_kind(run: Run, blind: BlindFigures | None = None) -> dict[tuple[str, str], FigureErrors]:
     """The errors of the figures that judge, by core and kind, in that order."""
     return {key: errors_of(some) for key, some in _grouped(judges(run, blind)).items()}
 
 
-def telling(found: Mapping[tuple[str, str], Errors]) -> dict[tuple[str, str], Errors]:
+def telling(found: Mapping[tuple[str, str], FigureErrors]) -> dict[tuple[str, str], FigureErrors]:
     """The lines that a table has: of each domain, and of those joins that have more figures than one of its parts."""
-    kept: dict[tuple[str, str], Errors] = {}
+    kept: dict[tuple[str, str], FigureErrors] = {}
     for (core, kind), one in found.items():
         narrower = (name for of, name in found if of == core and name.startswith(f"{kind}-"))
         same = any(found[core, name].figures == one.figures for name in narrower)
@@ -169,7 +172,7 @@ def _grouped(every: Iterable[Judge]) -> dict[tuple[str, str], list[Judge]]:
     return dict(sorted(found.items()))
 
 
-def by_calibration(run: Run) -> dict[str, Errors]:
+def by_calibration(run: Run) -> dict[str, FigureErrors]:
     """The errors of the calibration figures, by core."""
     rows = [row for row in run.rows if row.which == "calibration"]
     return {
@@ -202,7 +205,10 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
             test |= {"newer": newer, "newer_engine": commit, "newer_old": core in later[commit]}
             if newer == number:
                 test |= {"engine": "", "old": False}
-        own = {"assembly": sum(one.domain.by == "assembly" for one in some)}
+        own = {
+            "assembly": sum(one.domain.by == "assembly" for one in some),
+            "shortest": min((math.floor(one.hardware) for one in some if one.whole), default=0),
+        }
         lines.append(_line(core, kind, errors_of(some)) | own | test)
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
     lines.sort(key=lambda line: (line["core"], line["kind"]))
@@ -210,7 +216,7 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
     return f'{{"format": 1, "made_by": "worldwise run validation", "lines": [\n{listed}\n]}}\n'
 
 
-def _line(core: str, kind: str, one: Errors) -> dict[str, object]:
+def _line(core: str, kind: str, one: FigureErrors) -> dict[str, object]:
     return {
         "core": core,
         "kind": kind,
@@ -242,7 +248,7 @@ ONE, FLAT, MCA, MODEL = "1 CPI", "flat", "llvm-mca", "model"
 
 
 @dataclass(frozen=True)
-class Way:
+class Predictor:
     """A way to predict: its column, its name, and what it says of a row."""
 
     column: str
@@ -250,19 +256,21 @@ class Way:
     predict: Callable[[FigureRow], float]
 
 
-def ways(run: Run, core: str) -> list[Way]:
+def ways(run: Run, core: str) -> list[Predictor]:
     """The ways that are compared for a core: one is fitted to its calibration figures, one needs LLVM's model of it."""
     calibration = [row for row in run.rows if row.core == core and row.which == "calibration"]
-    found = [Way(ONE, "1 cycle per instruction", lambda row: row.instructions)]
+    found = [Predictor(ONE, "1 cycle per instruction", lambda row: row.instructions)]
     if calibration:
         flat = best_flat(calibration)
-        found.append(Way(FLAT, f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions))
+        found.append(
+            Predictor(FLAT, f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions)
+        )
     if all(row.mca is not None for row in run.rows if row.core == core):
-        found.append(Way(MCA, "llvm-mca per block", lambda row: row.mca or 0.0))
-    return [*found, Way(MODEL, "this model", lambda row: row.predicted)]
+        found.append(Predictor(MCA, "llvm-mca per block", lambda row: row.mca or 0.0))
+    return [*found, Predictor(MODEL, "this model", lambda row: row.predicted)]
 
 
-def alternatives(run: Run) -> dict[tuple[str, str], Errors]:
+def alternatives(run: Run) -> dict[tuple[str, str], FigureErrors]:
     """The errors of each way on the same held-out figures, by core and way."""
     rows = held_out(run.rows)
     return {

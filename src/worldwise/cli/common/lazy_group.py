@@ -15,7 +15,7 @@ from worldwise.cli.common.help_screen import Helped, write_more
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedCommand:
     """A command as the group's help lists it.
 
     Attributes:
@@ -40,7 +40,7 @@ class Listed:
 class LazyGroup(Helped, click.Group):
     """A group that lists its commands under headings. `headings` has them: heading -> commands."""
 
-    def __init__(self, *arguments: Any, headings: Mapping[str, Sequence[Listed]], **options: Any) -> None:
+    def __init__(self, *arguments: Any, headings: Mapping[str, Sequence[ListedCommand]], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.headings = headings
         self._listed = {listed.name: listed for commands in headings.values() for listed in commands}

@@ -14,7 +14,7 @@ from worldwise.cli.common.options import runs_option
 from worldwise.cli.common.progress import Steps
 from worldwise.report.first_screen import first_screen
 from worldwise.report.formats.terminal import print_sections
-from worldwise.validation.bench import Bench
+from worldwise.validation.bench import CellBench
 from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.kept_files import keep, write_run
 from worldwise.validation.measurement import measure as measured
@@ -45,7 +45,7 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False, chan
             steps.note(f"{done} of {of} calls")
 
     try:
-        bench = Bench(steps.note)
+        bench = CellBench(steps.note)
         some = cells()
         tables, workers = cell_tables(some), jobs or os.cpu_count() or 1
         if changed:

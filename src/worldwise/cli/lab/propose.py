@@ -19,7 +19,7 @@ from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, SourcePackage, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish
-from worldwise.lab.roots import RECIPE, Root
+from worldwise.lab.roots import Root
 
 _HEADERS = ["function (image)", "before", "after", "change"]
 # Of a call, so many functions are listed: those that changed most.
@@ -101,8 +101,8 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
         return False
     with tempfile.TemporaryDirectory(prefix="worldwise-propose-") as name:
         runs = {side: Path(name, side) for side in ("old", "new")}
-        moved = new.digest(RECIPE) != found.old.digest(RECIPE)
-        if suite and moved:
+        before, after = (lock.digest(root.recipe)[:12] for lock in (found.old, new))
+        if suite and before != after:
             # Before the files change: this is the lab of the old lock, or the command says that it cannot be made.
             _measured(suite, runs["old"])
             _explained(suite, runs["old"], Path(name, "old-functions"))
@@ -111,17 +111,16 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
             temporary.write_text(text, encoding="utf-8")
             temporary.replace(path)
         compared = ""
-        if suite and moved:
+        if suite and before != after:
             _measured(suite, runs["new"])
             _explained(suite, runs["new"], Path(name, "new-functions"))
             compared = _compared(runs, Path(name, "compared.md"))
             compared += _functions(Path(name, "old-functions"), Path(name, "new-functions"))
-    output.write_text(_words(found, new, suite, compared), encoding="utf-8")
+    output.write_text(_words(found, new, before, after, suite, compared), encoding="utf-8")
     return True
 
 
-def _words(found: Proposal, new: Lock, suite: str, compared: str) -> str:
-    before, after = found.old.digest(RECIPE)[:12], new.digest(RECIPE)[:12]
+def _words(found: Proposal, new: Lock, before: str, after: str, suite: str, compared: str) -> str:
     changed = lock_differences.changes(found.old, new)
     lines = [f"Lab: {before} -> {after}" if before != after else f"Lab: {before}, as before", ""]
     lines += [f"- {change}" for change in changed] or ["No version differs."]

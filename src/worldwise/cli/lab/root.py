@@ -21,7 +21,7 @@ from worldwise.lab import lock_differences
 from worldwise.lab.debian.lock import File, differences, load_lock
 from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
 from worldwise.lab.lab import Lab, labs_in, open_lab
-from worldwise.lab.roots import MAIN, RECIPE, ROOTS
+from worldwise.lab.roots import MAIN, ROOTS
 from worldwise.lab.sandbox.identity import Confinement, confinement
 from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.network import Bind
@@ -89,7 +89,8 @@ def drift(name: str, undo: bool) -> None:
         return
     for package, before, after in differences(lock, new):
         safe_text.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
-    safe_text.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
+    recipe = ROOTS[name].recipe
+    safe_text.echo(f"{title}: {lock.digest(recipe)[:12]} -> {new.digest(recipe)[:12]}")
     safe_text.echo(lock_differences.whole(lock_differences.changes(lock, new)))
     sys.exit(1)
 

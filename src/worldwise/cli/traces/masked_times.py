@@ -13,7 +13,7 @@ from worldwise.predict import cores as known
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.errors import load_errors
 from worldwise.predict.masked_stretches import timed
-from worldwise.report.predictions import Line
+from worldwise.report.predictions import PredictionLine
 from worldwise.run.folder.rundir import Run
 
 
@@ -48,7 +48,7 @@ def with_times(
     return made
 
 
-def explained(attribution: Attribution, line: Line) -> Explanation:
+def explained(attribution: Attribution, line: PredictionLine) -> Explanation:
     """What `explain` says of a line's call, whose stretches have times."""
     of = line.estimate.sample
     sample = attribution.explainer.sample(of.measure, of.place, of.index)

@@ -43,9 +43,9 @@ from worldwise.report.formats.markdown import markdown_text
 from worldwise.report.formats.terminal import print_sections
 from worldwise.run.folder.own_entries import check_same
 from worldwise.run.folder.rundir import Run
-from worldwise.run.measure import case_digest
 from worldwise.run.traces.model_cache import ModelStore
 from worldwise.run.traces.watch import Watched, Watcher, is_flat
+from worldwise.run.ways import case_digest
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget

@@ -48,7 +48,7 @@ from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.explaining import masked_interrupts
 from worldwise.report.formats import predicted_data
-from worldwise.report.predictions import Line
+from worldwise.report.predictions import PredictionLine
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
@@ -101,7 +101,7 @@ class _Call:
 class _Seen:
     """What was predicted: the lines of all cases; of the last case, what details are made from."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[PredictionLine] = field(default_factory=list)
     attribution: Attribution | None = None
 
 
@@ -346,20 +346,20 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
 
 def _lines(
     case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
-) -> list[Line]:
+) -> list[PredictionLine]:
     memory = known.memory_of(case, call.memory)
     waits = memory.waits_of(case.target) if memory else None
     if memory and clock is None and not case.board:
         clock = memory.clock(case.target)
     return [
-        Line(case, one, clock=clock, flash=memory.words(case.target) if memory else "")
+        PredictionLine(case, one, clock=clock, flash=memory.words(case.target) if memory else "")
         for core, predicted in found.items()
         for one in estimates(predicted, core, errors, waits)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
 
 
-def _of(line: Line) -> Of:
+def _of(line: PredictionLine) -> Of:
     one = line.estimate
     return one.core, one.sample.measure, one.sample.place, one.state
 
@@ -409,16 +409,16 @@ def _show(
             out.show(sections, "markdown" if call.form == "markdown" else "table")
 
 
-def _masked_sections(attribution: Attribution, line: Line) -> list[Section]:
+def _masked_sections(attribution: Attribution, line: PredictionLine) -> list[Section]:
     told = explained(attribution, line)
     return masked_interrupts.sections(told, told.masked) if told.masked else []
 
 
-def _over_draws(lines: Sequence[Line], call: _Call) -> list[Section]:
+def _over_draws(lines: Sequence[PredictionLine], call: _Call) -> list[Section]:
     return [reports.draws_section(lines)] if call.seeds > 1 else []
 
 
-def _shown(lines: Sequence[Line], call: _Call) -> list[Line]:
+def _shown(lines: Sequence[PredictionLine], call: _Call) -> list[PredictionLine]:
     """The lines whose details are shown: at the outermost place, unless one was asked for."""
     return [
         line
@@ -427,14 +427,16 @@ def _shown(lines: Sequence[Line], call: _Call) -> list[Line]:
     ]
 
 
-def _attributed(attribution: Attribution, line: Line) -> Attributed:
+def _attributed(attribution: Attribution, line: PredictionLine) -> Attributed:
     wanted = line.estimate.sample
     explainer: Explainer = attribution.explainer
     series = explainer.records.samples[wanted.measure, wanted.place]
     return attribution.sample(next(one for one in series if one.index == wanted.index), line.estimate.core)
 
 
-def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Budget | None) -> dict[str, Any]:
+def _document(
+    lines: Sequence[PredictionLine], attribution: Attribution | None, budget: Budget | None
+) -> dict[str, Any]:
     predicted = []
     for line in lines:
         data = predicted_data.to_json(line, budget)

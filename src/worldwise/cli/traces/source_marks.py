@@ -16,7 +16,7 @@ from worldwise.plan.spec import OWN
 from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.read.compared.comparison import Comparison, Moved
 from worldwise.report.formats.sarif import LIMIT, Finding, Mark, lost, of_comparison, to_sarif
-from worldwise.run.code.repository.limits import Verdict
+from worldwise.run.code.repository.limits import LimitVerdict
 from worldwise.run.code.repository.project import open_project
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.rundir import Run
@@ -149,7 +149,7 @@ class Marks:
         return self.of_file(opened.path, int(opened.where("measure", measure).rpartition(":")[2]))
 
 
-def of_limits(over: Sequence[Verdict], marks: Marks) -> list[Finding]:
+def of_limits(over: Sequence[LimitVerdict], marks: Marks) -> list[Finding]:
     """The limits of a worldwise.toml that are exceeded."""
     found = []
     for one in over:
@@ -162,13 +162,13 @@ def of_limits(over: Sequence[Verdict], marks: Marks) -> list[Finding]:
     return found
 
 
-def write_sarif(path: Path, marks: Marks, over: Sequence[Verdict], comparison: Comparison | None) -> None:
+def write_sarif(path: Path, marks: Marks, over: Sequence[LimitVerdict], comparison: Comparison | None) -> None:
     """Write what is exceeded as SARIF. Raises WorldwiseError."""
     with writing(path):
         path.write_text(sarif_text(marks, over, comparison), encoding="utf-8")
 
 
-def sarif_text(marks: Marks, over: Sequence[Verdict], comparison: Comparison | None) -> str:
+def sarif_text(marks: Marks, over: Sequence[LimitVerdict], comparison: Comparison | None) -> str:
     """What is exceeded as SARIF: limits of a worldwise.toml, and rows of a comparison with a gate."""
     found = of_limits(over, marks)
     if comparison is None:

@@ -42,7 +42,7 @@ from worldwise.run.options import MeasureOptions
 from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
-_MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
+_MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, MOST_NOTES = 12, 5, 5, 5
 # Of an even number of calls the median is none of them.
 _LOWER = "of an even number of calls, the lower of the two in the middle"
 
@@ -211,8 +211,8 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     for line in (
         *ta_words(explainer, ready),
         *_missed(explainer, ready, ranked),
-        *code.manifest.notes[:_MOST_NOTES],
-        *_unentered(ready),
+        *code.manifest.notes[:MOST_NOTES],
+        *unentered(ready),
     ):
         print_prose(console, line)
     console.print()
@@ -378,13 +378,13 @@ def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> li
                 f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to "
                 f"its last return; the rest was in {where}."
             )
-    return found[:_MOST_NOTES]
+    return found[:MOST_NOTES]
 
 
-def _unentered(ready: Ready) -> list[str]:
+def unentered(ready: Ready) -> list[str]:
     """A line for what was asked for by a pattern and not called."""
     names = ready.unentered
     if not names:
         return []
-    more = f" and {len(names) - _MOST_NOTES} others" if len(names) > _MOST_NOTES else ""
-    return [f"Never called, or once alone: {', '.join(names[:_MOST_NOTES])}{more}."]
+    more = f" and {len(names) - MOST_NOTES} others" if len(names) > MOST_NOTES else ""
+    return [f"Never called, or once alone: {', '.join(names[:MOST_NOTES])}{more}."]

@@ -18,7 +18,7 @@ def init(folder: Path, force: bool) -> int:
     """Look at a FOLDER and write its worldwise.toml: what is measured there, and the limits it keeps.
 
     It looks for an OP-TEE application (ta/ and host/), programs and firmware that are built, Cargo.toml,
-    CMakeLists.txt, meson.build and west.yml. It starts nothing.
+    CMakeLists.txt, meson.build and west.yml, and, if there is nothing else, for a Makefile. It starts nothing.
 
     \b
       worldwise init

@@ -16,13 +16,13 @@ from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.traces.source_marks import Marks, write_sarif
-from worldwise.cli.user_code.code import COUNTS, OwnCall, cells_of, measure_codes, tools
+from worldwise.cli.user_code.code import COUNTS, MOST_NOTES, OwnCall, cells_of, measure_codes, tools, unentered
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
 from worldwise.report.formats.terminal import print_prose, print_section
 from worldwise.run.code.region_counts import counts_of
-from worldwise.run.code.repository.limits import Verdict, verdicts
+from worldwise.run.code.repository.limits import LimitVerdict, verdicts
 from worldwise.run.code.repository.project import Made, Opened, open_project, prepare_project
 from worldwise.run.folder.rundir import Run
 
@@ -63,8 +63,8 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
 def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console) -> int:
     print_section(_regions(made), console)
     for one in made:
-        if one.words:
-            print_prose(console, f"{one.name}: {one.words}.")
+        for line in _words(one):
+            print_prose(console, f"{one.name}: {line}")
     found = [*verdicts(opened, made), *_times(run, opened, made)]
     over = [one for one in found if not one.kept]
     comparison = None
@@ -97,6 +97,13 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
     return status
 
 
+def _words(one: Made) -> list[str]:
+    """What a reader of a measure's figures must know."""
+    # Of a TA without regions all calls of libteec are sought, and nobody has asked for those that it lacks.
+    lacking = unentered(one.ready) if one.measure.regions else []
+    return [*([f"{one.words}."] if one.words else []), *one.ready.code.manifest.notes[:MOST_NOTES], *lacking]
+
+
 def _regions(made: Sequence[Made]) -> Section:
     """Every region of every measure, in the file's order."""
     rows = []
@@ -112,7 +119,9 @@ def _regions(made: Sequence[Made]) -> Section:
     return Section("What worldwise.toml measures", table, notes)
 
 
-def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mapping[str, Mapping[str, int]]) -> Section:
+def _limits(
+    found: Sequence[LimitVerdict], over: Sequence[LimitVerdict], functions: Mapping[str, Mapping[str, int]]
+) -> Section:
     """The verdict on all limits, with a line for each that is not kept, and where its region's median call went."""
     rows = [[one.case, one.what, one.found, one.limit, one.where] for one in over[:_MOST_OVER]]
     notes = []
@@ -125,12 +134,13 @@ def _limits(found: Sequence[Verdict], over: Sequence[Verdict], functions: Mappin
             notes.append(f"Where the median call of {case} goes: {words}.")
     if len(over) > _MOST_OVER:
         notes.append(f"{len(over) - _MOST_OVER} more limits are exceeded.")
-    title = f"Limits: {len(over)} of {len(found)} EXCEEDED" if over else f"Limits: all {len(found)} are kept"
+    kept = f"all {len(found)} are kept" if len(found) > 1 else "the only one is kept"
+    title = f"Limits: {len(over)} of {len(found)} EXCEEDED" if over else f"Limits: {kept}"
     table = Table(["case", "what", "measured", "limit", "said by"], rows, 2, (4,)) if rows else None
     return Section(title, table, notes)
 
 
-def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
+def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[LimitVerdict]:
     """The limits in predicted time: a region's whole interval must be below."""
     wanted = [(one, *limit) for one in made for limit in one.limits if limit[2].time]
     if not wanted:
@@ -163,7 +173,7 @@ def _times(run: Run, opened: Opened, made: Sequence[Made]) -> list[Verdict]:
         low, high = min(each.estimate.whole.low for each in answers), max(each.estimate.whole.high for each in answers)
         said = f"{time_text(low, budget.clock)} to {time_text(high, budget.clock)}"
         words = f"predicted time, {limit.core}"
-        found.append(Verdict(case.id, words, said, limit.time or "", where, overall(answers) == FITS))
+        found.append(LimitVerdict(case.id, words, said, limit.time or "", where, overall(answers) == FITS))
     return found
 
 

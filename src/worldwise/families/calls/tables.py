@@ -7,7 +7,7 @@ from itertools import pairwise
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answers
-from worldwise.read.line_fit import Line, fit_line
+from worldwise.read.line_fit import FittedLine, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import is_quiet
 from worldwise.report.fitted_lines import line_cells
@@ -259,7 +259,7 @@ def _changes(key: tuple[int, int, int]) -> int:
     return sum(value != least for value, least in zip(key, (1, 0, 0), strict=True))
 
 
-def _lines(points: Mapping[tuple[int, int, int], float]) -> dict[str, Line]:
+def _lines(points: Mapping[tuple[int, int, int], float]) -> dict[str, FittedLine]:
     """A line through the calls that change only one thing, for each such thing."""
     alone: dict[str, dict[int, float]] = {
         "session": {sessions: median for (sessions, *rest), median in points.items() if rest == [0, 0]},

@@ -34,7 +34,7 @@ _CELLS: tuple[_Cell, ...] = tuple((curve, operation) for curve in _CURVES for op
 
 
 @dataclass(frozen=True)
-class Fit:
+class HostFit:
     """How well their times fit our counts of one build, times a constant: the speed of their host.
 
     Attributes:
@@ -177,10 +177,12 @@ def _unverified() -> list[str]:
 # --- how it was compiled ---
 
 
-def _fits(levels: Iterable[str], ours: Mapping[str, Mapping[_Cell, Row]], times: Mapping[_Cell, float]) -> list[Fit]:
+def _fits(
+    levels: Iterable[str], ours: Mapping[str, Mapping[_Cell, Row]], times: Mapping[_Cell, float]
+) -> list[HostFit]:
     """A fit for each build that has every published cell: fewer cells would make the spread smaller."""
     return [
-        Fit(level, {cell: ours[level][cell].mean / value for cell, value in times.items()})
+        HostFit(level, {cell: ours[level][cell].mean / value for cell, value in times.items()})
         for level in levels
         if times and times.keys() <= ours[level].keys()
     ]
@@ -291,7 +293,7 @@ def _scatter(figures: Iterable[Figure]) -> float:
     return median(shares) if shares else 0.0
 
 
-def verdict(by_mean: Sequence[Fit], by_median: Sequence[Fit], scatter: float) -> str:
+def verdict(by_mean: Sequence[HostFit], by_median: Sequence[HostFit], scatter: float) -> str:
     """The verdict of the fits on the supposed optimisation level of the published figures."""
     if len(by_mean) < 2:
         return "Undecided: there is only one level, so nothing to compare it with."

@@ -28,7 +28,7 @@ STEPS, SEARCHES = "pkcs11", "pkcs11-find"
 
 
 @dataclass(frozen=True)
-class Step:
+class TokenStep:
     """One step of an application: its row at the client, and that within the TA."""
 
     client: Row
@@ -40,28 +40,28 @@ class Step:
         return self.client.given
 
 
-def steps_of(reading: Reading) -> list[Step]:
+def steps_of(reading: Reading) -> list[TokenStep]:
     """The steps of a run on undisturbed machines, in the order of its cases."""
     places: dict[str, dict[str, Row]] = {}
     for row in reading.rows:
         if row.operation == PKCS11 and is_quiet(row):
             places.setdefault(row.case, {})[row.place] = row
-    return [Step(found["client"], found["ta"]) for found in places.values() if found.keys() >= {"client", "ta"}]
+    return [TokenStep(found["client"], found["ta"]) for found in places.values() if found.keys() >= {"client", "ta"}]
 
 
-def searches_of(steps: Sequence[Step]) -> list[Step]:
+def searches_of(steps: Sequence[TokenStep]) -> list[TokenStep]:
     """The searches for a key of a token."""
     return [step for step in steps if step.given["action"] == "find" and step.given["object"] == "token"]
 
 
-def what(step: Step) -> str:
+def what(step: TokenStep) -> str:
     """The step, and with which key: `C_Sign ecdsa-p256`."""
     words = (ACTIONS[step.given["action"]], step.given.get("mechanism", ""), step.given.get("message", ""))
     among = f", +{others(step)} pair{'s' * (others(step) > 1)}" if others(step) else ""
     return " ".join(filter(None, words)) + among
 
 
-def others(step: Step) -> int:
+def others(step: TokenStep) -> int:
     """How many key pairs the token has besides the one that is used."""
     return int(step.given.get("others", "0"))
 
@@ -95,14 +95,14 @@ def pkcs11_answer(reading: Reading) -> list[ScreenAnswer]:
     )
 
 
-def _tier(step: Step) -> int:
+def _tier(step: TokenStep) -> int:
     """Of a screen's lines first those that a handshake is made of, then those of other storage and other keys."""
     plain = step.given["storage"] == "ree" and step.given.get("mechanism", EC[0]) == EC[0]
     used = step.given.get("object", "token") == "token" and step.given["action"] not in ("verify", "generate")
     return 0 if plain and used else 1 if plain else 2
 
 
-def _verdict(steps: Sequence[Step]) -> str:
+def _verdict(steps: Sequence[TokenStep]) -> str:
     """How much of a process that signs once is the signature; empty without both."""
     found = {step.given["action"]: step.client.median for step in steps if not _tier(step) and not others(step)}
     if not found.keys() >= {"whole", "sign"}:

@@ -8,7 +8,7 @@ from worldwise.families.pkcs11.answer import (
     ACTIONS,
     SEARCHES,
     STEPS,
-    Step,
+    TokenStep,
     others,
     pkcs11_answer,
     searches_of,
@@ -31,7 +31,7 @@ def pkcs11_sections(reading: Reading, _full: bool = False) -> list[Section]:
     return [part for part in found if part]
 
 
-def _steps_section(steps: Sequence[Step]) -> Section | None:
+def _steps_section(steps: Sequence[TokenStep]) -> Section | None:
     return section(
         "PKCS#11 in OP-TEE, each step of an application by itself, in instructions",
         STEPS,
@@ -51,11 +51,11 @@ def _steps_section(steps: Sequence[Step]) -> Section | None:
     )
 
 
-def _search_section(steps: Sequence[Step]) -> Section | None:
+def _search_section(steps: Sequence[TokenStep]) -> Section | None:
     searches = searches_of(steps)
-    alone: Mapping[str, Step] = {_machine(step): step for step in searches if not others(step)}
+    alone: Mapping[str, TokenStep] = {_machine(step): step for step in searches if not others(step)}
 
-    def more(step: Step, each: float) -> str:
+    def more(step: TokenStep, each: float) -> str:
         base = alone.get(_machine(step))
         return ratio((step.client.median - base.client.median) / each) if base and others(step) else "-"
 
@@ -78,11 +78,11 @@ def _search_section(steps: Sequence[Step]) -> Section | None:
     )
 
 
-def _machine(step: Step) -> str:
+def _machine(step: TokenStep) -> str:
     return f"{step.client.variant} {step.given['storage']}"
 
 
-def _legend(steps: Sequence[Step]) -> Section:
+def _legend(steps: Sequence[TokenStep]) -> Section:
     return Section(
         "How to read the tables of PKCS#11",
         None,

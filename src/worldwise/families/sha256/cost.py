@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.read.family_fields import Result
-from worldwise.read.line_fit import Line, fit_line
+from worldwise.read.line_fit import FittedLine, fit_line
 from worldwise.read.published import Figure
 
 # The clock of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle.
@@ -52,7 +52,7 @@ class HashCost(Result):
         return self.algorithm + self.wrapper
 
 
-class Fit(Result):
+class SizeFit(Result):
     """A straight line through the medians of several sizes: `fixed` + `per_byte` * size, by least squares.
 
     `residuals` are measured less fitted, by size. `what` names the place of the cost, or `sha256sum`.
@@ -67,9 +67,9 @@ class Fit(Result):
     relative: dict[int, float]
 
     @property
-    def line(self) -> Line:
+    def line(self) -> FittedLine:
         """The line alone."""
-        return Line(self.fixed, self.per_byte, self.residuals, self.relative)
+        return FittedLine(self.fixed, self.per_byte, self.residuals, self.relative)
 
 
 class HashFigure(Result):
@@ -93,7 +93,7 @@ class HashReading(Result):
 
     clock_ghz: float
     costs: tuple[HashCost, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[SizeFit, ...]
     published: tuple[HashFigure, ...]
     published_reason: str
 
@@ -171,7 +171,7 @@ def _costs(series: Sequence[Series]) -> Iterator[HashCost]:
         )
 
 
-def _fits(series: Iterable[Series]) -> Iterator[Fit]:
+def _fits(series: Iterable[Series]) -> Iterator[SizeFit]:
     lines: dict[tuple[str, str, int | None], dict[int, float]] = {}
     for row in series:
         if row.measure == "hash" and not row.disturbed and row.place != "ta":
@@ -180,7 +180,7 @@ def _fits(series: Iterable[Series]) -> Iterator[Fit]:
     for (variant, what, chunk), points in lines.items():
         line = fit_line(points)
         if line:
-            yield Fit(
+            yield SizeFit(
                 variant=variant,
                 what=what,
                 chunk=chunk,

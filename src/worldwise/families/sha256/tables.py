@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.answer import sha256_answer
-from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
+from worldwise.families.sha256.cost import HashCost, HashReading, SizeFit, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading, Row
 from worldwise.report.fitted_lines import line_cells
@@ -223,7 +223,7 @@ def _throughput_column(reading: Reading) -> Callable[[Row], object]:
     return lambda row: throughput(row.size, row.median, clock) if row.size and row.measure == "hash" else None
 
 
-def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callable[[Row], object]:
+def _fit_column(reading: Reading, value: Callable[[SizeFit, int], float]) -> Callable[[Row], object]:
     fits = {(fit.variant, fit.what, fit.chunk): fit for fit in _hashing(reading).fits}
 
     def of(row: Row) -> object:

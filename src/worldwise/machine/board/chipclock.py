@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from worldwise.base.errors import HostError
 from worldwise.libraries.boards import Board
-from worldwise.libraries.real_board import Step
+from worldwise.libraries.real_board import RegisterStep
 from worldwise.machine.board.firmware import Firmware
 from worldwise.machine.board.gdbserver import GdbServer
 
@@ -27,7 +27,7 @@ _RUNS, _WAITS = 1.0, 2.0
 _OFF = 0.05
 
 
-def take_steps(what: str, server: GdbServer, steps: Iterable[Step], otherwise: str) -> None:
+def take_steps(what: str, server: GdbServer, steps: Iterable[RegisterStep], otherwise: str) -> None:
     """Set registers of a halted chip. Raises HostError if one does not become right.
 
     The error says `what` they are for, and what there is `otherwise`.

@@ -46,7 +46,7 @@ class FarmPlace:
 
 
 @dataclass(frozen=True)
-class Found:
+class PlaceResources:
     """What a locked place has: where its GDB server listens, and whether its power can be switched."""
 
     host: str
@@ -75,7 +75,7 @@ class FarmServer:
 
     def __init__(self, place: FarmPlace) -> None:
         self._place = place
-        self._found: Found | None = None
+        self._found: PlaceResources | None = None
         self._locked = False
 
     def connect(self) -> GdbServer:
@@ -108,7 +108,7 @@ class FarmServer:
         if locked:
             self._client("release")
 
-    def _begin(self) -> Found:
+    def _begin(self) -> PlaceResources:
         if not self._locked:
             status, said = self._client("acquire")
             # A place that is locked already is used, and not given back.
@@ -125,7 +125,7 @@ class FarmServer:
                 raise self._refused("has no power switch that the farm controls", said)
         return found
 
-    def _resources(self, said: str) -> Found:
+    def _resources(self, said: str) -> PlaceResources:
         resources = [(name, kind, _parameters(text)) for name, kind, text in _ACQUIRED.findall(said)]
         for name, kind, parameters in resources:
             if (name, kind) != (RESOURCE, _CLASS):
@@ -134,7 +134,7 @@ class FarmServer:
             if isinstance(extra, dict) and extra.get("proxy_required"):
                 raise self._refused("is behind a proxy", f"reach it by `ssh -L {port}:{host}:{port}` and --via gdb://")
             if isinstance(host, str) and isinstance(port, int) and 0 < port < 65536:
-                return Found(host, port, any(_POWER.search(kind) for _, kind, _ in resources))
+                return PlaceResources(host, port, any(_POWER.search(kind) for _, kind, _ in resources))
         known = ", ".join(f"{name} ({kind})" for name, kind, _ in resources) or "none"
         raise HostError(
             f"{self._place}: the place has no {_CLASS} of the name '{RESOURCE}' with the address of a GDB server.",

@@ -39,7 +39,7 @@ _PROBE = f"connect the board by its probe's USB socket, with a cable that carrie
 
 
 @dataclass(frozen=True)
-class Kind:
+class ServerKind:
     """A program that is a GDB server.
 
     Attributes:
@@ -60,7 +60,7 @@ class Kind:
 KINDS = {
     kind.program: kind
     for kind in (
-        Kind(
+        ServerKind(
             "OpenOCD",
             "openocd",
             "your distribution's package openocd has it: sudo apt install openocd",
@@ -79,7 +79,7 @@ KINDS = {
                 (r"(?i)open failed|unable to open|no .*device", _PROBE),
             ),
         ),
-        Kind(
+        ServerKind(
             "pyOCD",
             "pyocd",
             "the Python package pyocd has it: pipx install pyocd",
@@ -100,14 +100,14 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Start:
+class ServerStart:
     """How a server is started: which, and what it calls the board."""
 
-    kind: Kind
+    kind: ServerKind
     name: str
 
 
-def start_of(program: str, name: str, board: Board) -> Start:
+def start_of(program: str, name: str, board: Board) -> ServerStart:
     """How a program of KINDS is started for a board. Raises WorldwiseError if the board or the host has none."""
     kind = KINDS[program]
     if shutil.which(program) is None:
@@ -119,7 +119,7 @@ def start_of(program: str, name: str, board: Board) -> Start:
             "start the server yourself and say where it listens: --via gdb://localhost:3333; or add it: "
             "docs/add/add-board.md",
         )
-    return Start(kind, known.value)
+    return ServerStart(kind, known.value)
 
 
 class StartedServer:
@@ -130,7 +130,7 @@ class StartedServer:
         folder: where its log is kept.
     """
 
-    def __init__(self, start: Start, folder: Path) -> None:
+    def __init__(self, start: ServerStart, folder: Path) -> None:
         self._start = start
         self.log = folder / f"{start.kind.program}.log"
         self._process: subprocess.Popen[bytes] | None = None

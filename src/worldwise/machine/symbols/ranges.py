@@ -25,11 +25,11 @@ def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
             else:
                 ranges += found
     same = set(elsewhere)
-    taken = _merged(elsewhere)
+    taken = merged(elsewhere)
     clear: list[tuple[int, int]] = []
     for one in sorted(set(ranges)):
         # The same program in another process has the same functions at the same places.
-        if one not in same and _meets(taken, one):
+        if one not in same and meets(taken, one):
             continue
         if clear and one[0] < clear[-1][1]:
             raise WorldwiseError(f"two functions are at one address, {one[0]:#x}: the machine's maps overlap")
@@ -37,20 +37,21 @@ def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
     return clear
 
 
-def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The same addresses as ranges that do not touch, in order."""
-    merged: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
-            merged.append((start, end))
-    return merged
+            found.append((start, end))
+    return found
 
 
-def _meets(merged: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
-    place = bisect.bisect_left(merged, one[1], key=lambda other: other[0]) - 1
-    return place >= 0 and one[0] < merged[place][1]
+def meets(taken: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
+    """Whether a range has an address of one of `taken`, which `merged` made."""
+    place = bisect.bisect_left(taken, one[1], key=lambda other: other[0]) - 1
+    return place >= 0 and one[0] < taken[place][1]
 
 
 def pack_ranges(ranges: Sequence[tuple[int, int]]) -> bytes:

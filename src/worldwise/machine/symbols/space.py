@@ -25,7 +25,7 @@ class Level(NamedTuple):
     process: str = ""
 
 
-class Place(NamedTuple):
+class TablePlace(NamedTuple):
     """Addresses start <= pc < end of a context are the table's, `bias` above its own."""
 
     start: int
@@ -42,7 +42,7 @@ class AddressSpace:
     """
 
     def __init__(self, floating: Mapping[Level, Sequence[SymbolTable]] | None = None) -> None:
-        self._mappings: dict[Level, list[Place]] = {}
+        self._mappings: dict[Level, list[TablePlace]] = {}
         self._floating = {context: list(tables) for context, tables in (floating or {}).items()}
         self._cache: dict[Level, dict[int, Symbol | None]] = {}
 
@@ -52,7 +52,7 @@ class AddressSpace:
         Raises WorldwiseError if another image is there already.
         """
         mappings = self._mappings.setdefault(context, [])
-        new = Place(start, end, bias, table)
+        new = TablePlace(start, end, bias, table)
         if new in mappings:
             return
         for old in mappings:
@@ -139,7 +139,7 @@ class AddressSpace:
         mapping = self._mapping(context, pc)
         return mapping.table.image if mapping else ""
 
-    def place(self, context: Level, pc: int) -> Place | None:
+    def place(self, context: Level, pc: int) -> TablePlace | None:
         """What is mapped at an address; None if nothing is."""
         return self._mapping(context, pc)
 
@@ -147,11 +147,11 @@ class AddressSpace:
         """All contexts with something mapped."""
         return sorted(self._mappings)
 
-    def mappings(self, context: Level) -> list[Place]:
+    def mappings(self, context: Level) -> list[TablePlace]:
         """What is mapped in a context, in the order of the addresses."""
         return list(self._mappings.get(context, ()))
 
-    def _mapping(self, context: Level, pc: int) -> Place | None:
+    def _mapping(self, context: Level, pc: int) -> TablePlace | None:
         mappings = self._mappings.get(context, ())
         place = bisect.bisect_right(mappings, pc, key=lambda one: one.start) - 1
         return mappings[place] if place >= 0 and pc < mappings[place].end else None

@@ -42,14 +42,14 @@ def require_few(document: Document, path: Path, number: int) -> None:
 
 
 @dataclass(frozen=True)
-class Found:
+class BlockCases:
     """What a block gives: cases, and the unavailable combinations that it asks for."""
 
     cases: tuple[Case, ...]
     unavailable: tuple[Unavailable, ...]
 
 
-class Block:
+class BlockReader:
     """Reads one block; `path` is where it stands. Raises WorldwiseError with file and line."""
 
     def __init__(self, document: Document, path: Path, table: CasesTable) -> None:
@@ -57,7 +57,7 @@ class Block:
         self._path = path
         self._table = table
 
-    def read(self, samples: int, warmup: int) -> Found:
+    def read(self, samples: int, warmup: int) -> BlockCases:
         """The block's cases; `samples` and `warmup` are the suite's."""
         document, path, table = self._document, self._path, self._table
         targets = self._targets()
@@ -89,7 +89,7 @@ class Block:
                             ]
         if not cases:
             document.refuse(path, f"gives no case: {'; '.join(reasons)}.")
-        return Found(tuple(cases), tuple(unavailable))
+        return BlockCases(tuple(cases), tuple(unavailable))
 
     def _lacking(
         self, target: str, implementation: str, optimisation: str, operation: str, given: Mapping[str, str]

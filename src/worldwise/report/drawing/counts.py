@@ -11,7 +11,7 @@ from worldwise.base.tables import count, factor, section_name
 from worldwise.base.units import size_text
 from worldwise.plan.spec import PLACES
 from worldwise.read.contests import Match, matches
-from worldwise.read.line_fit import LEAST_POINTS, Line, fit_line
+from worldwise.read.line_fit import LEAST_POINTS, FittedLine, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.row_order import differ, in_reading_order, whole_calls
 from worldwise.report import contests
@@ -201,7 +201,7 @@ def against_size(
     for row in rows:
         groups.setdefault((*_series(row), tuple(given[row.case].values())), []).append(row)
     values: list[dict[str, Any]] = []
-    fits: list[tuple[Row, Line]] = []
+    fits: list[tuple[Row, FittedLine]] = []
     for number, group in enumerate(groups.values()):
         fields = {"variant": visible(group[0].variant), "place": group[0].place, **given[group[0].case]}
         values += [
@@ -276,11 +276,11 @@ def against_size(
     return chart("sizes", name, title, words, spec, values)
 
 
-def _fitted(line: Line) -> str:
+def _fitted(line: FittedLine) -> str:
     return f"{line.fixed:,.0f} + {line.slope:,.2f} per byte"
 
 
-def _curve(line: Line) -> Iterable[tuple[float, float]]:
+def _curve(line: FittedLine) -> Iterable[tuple[float, float]]:
     least, most = min(line.residuals), max(line.residuals)
     for step in range(_CURVE + 1):
         # Powers differ by processor in their last bits.

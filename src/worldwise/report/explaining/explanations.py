@@ -9,7 +9,7 @@ from typing import Any
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, fact_changes, function_changes, layer_changes
-from worldwise.explain.explanation import Explanation, Share, Step
+from worldwise.explain.explanation import Explanation, LevelStep, Share
 from worldwise.explain.frame_records import Agreement
 from worldwise.explain.instruction_mix import Facts, PeakStack
 from worldwise.explain.layers import Rules
@@ -463,7 +463,7 @@ def dump(document: Any) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def slices(steps: Iterable[Step]) -> list[exports.Slice]:
+def slices(steps: Iterable[LevelStep]) -> list[exports.Slice]:
     """The path as slices of a time line, one lane for each exception level."""
     return [
         exports.Slice(step.lane, str(step.frame), step.at, step.at + step.instructions)

@@ -20,7 +20,7 @@ from worldwise.records.model_predictions import CAUSES
 if TYPE_CHECKING:
     # It loads what reads the machine's symbols, which a report needs not.
     from worldwise.predict.attribution import Attributed
-from worldwise.report.predictions import Line, budget_of, lines_of, said, verdict_note
+from worldwise.report.predictions import PredictionLine, budget_of, lines_of, said, verdict_note
 
 
 def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
@@ -60,7 +60,7 @@ def _column(
     return cell
 
 
-def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
+def to_json(line: PredictionLine, budget: Budget | None = None) -> dict[str, Any]:
     """An estimate as data; times are in microseconds at its clock."""
     one = line.estimate
     found = judged([one], budget) if budget else []
@@ -104,7 +104,7 @@ def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
     }
 
 
-def budget_json(lines: Sequence[Line], budget: Budget) -> dict[str, Any]:
+def budget_json(lines: Sequence[PredictionLine], budget: Budget) -> dict[str, Any]:
     """A budget and the verdict of some lines as data; the verdict is empty if nothing decides."""
     return {
         "limit": budget.limit_text,
@@ -141,7 +141,7 @@ def _by_cause(cycles: Sequence[int]) -> dict[str, int]:
     return dict(zip(CAUSES, cycles, strict=True))
 
 
-def to_csv(lines: Sequence[Line], budget: Budget | None) -> str:
+def to_csv(lines: Sequence[PredictionLine], budget: Budget | None) -> str:
     """A line for each estimate, units in the headers."""
     names = ["case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz"]
     names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict", "decides"]

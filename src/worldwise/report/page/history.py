@@ -34,7 +34,7 @@ class HistoryRun:
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """Two runs, one after the other, that counted otherwise."""
 
     before: HistoryRun
@@ -107,10 +107,10 @@ def _series(runs: Iterable[HistoryRun]) -> Series:
     return found
 
 
-def _steps(found: Sequence[tuple[HistoryRun, Row]]) -> Iterable[Step]:
+def _steps(found: Sequence[tuple[HistoryRun, Row]]) -> Iterable[HistoryStep]:
     for (before, old), (after, new) in itertools.pairwise(found):
         if _figures(old) != _figures(new):
-            yield Step(before, after, old, new)
+            yield HistoryStep(before, after, old, new)
 
 
 def _figures(row: Row) -> tuple[float, ...]:
@@ -146,7 +146,7 @@ def figures(runs: Sequence[HistoryRun]) -> list[Chart]:
     ]
 
 
-def _size(step: Step) -> float:
+def _size(step: HistoryStep) -> float:
     return abs(step.new.median - step.old.median) / max(step.old.median, 1)
 
 

@@ -94,7 +94,7 @@ def to_html(reading: Reading, material: Material) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class SiteRun:
     """A run in the index of a site: what stands in its line."""
 
     id: str
@@ -106,7 +106,7 @@ class Listed:
     lab: str
 
     @classmethod
-    def of(cls, reading: Reading) -> "Listed":
+    def of(cls, reading: Reading) -> "SiteRun":
         """The line of a run that was read."""
         run = reading.run
         done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
@@ -114,10 +114,10 @@ class Listed:
 
 
 def to_index(
-    runs: Sequence[Listed], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
+    runs: Sequence[SiteRun], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
 ) -> str:
     """The index of a site: runs by suite, the newest first, each with a link to its page; and the history."""
-    suites: dict[str, list[Listed]] = {}
+    suites: dict[str, list[SiteRun]] = {}
     for one in reversed(runs):
         suites.setdefault(one.suite, []).append(one)
     return (

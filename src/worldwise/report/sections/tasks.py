@@ -32,7 +32,7 @@ _PLACE = "client"
 
 
 @dataclass(frozen=True)
-class Way:
+class TaskWay:
     """One way of having a task done, as the client sees it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Way:
     recommended: bool
     leading: bool
 
-    def text(self, beside: Sequence["Way"]) -> str:
+    def text(self, beside: Sequence["TaskWay"]) -> str:
         """The way in words; `beside` has the other ways of its task."""
         return way_text(self.row, [way.row for way in beside if way.task == self.task])
 
@@ -62,7 +62,7 @@ def contest(row: Row) -> Hashable:
     return (task, row.target, row.place) if task else alike()(row)
 
 
-def ways(reading: Reading) -> list[Way]:
+def ways(reading: Reading) -> list[TaskWay]:
     """All ways of all tasks of the run at the client, by task, the fewest instructions first."""
     rows = [row for row in tee_rows(reading) if row.place == _PLACE]
     tasks = {id(row): task for row in rows if (task := task_of(row))}
@@ -73,12 +73,12 @@ def ways(reading: Reading) -> list[Way]:
     return [way for match in found for way in _ways(match, tasks, named)]
 
 
-def _ways(match: Match, tasks: Mapping[int, Task], named: str) -> list[Way]:
+def _ways(match: Match, tasks: Mapping[int, Task], named: str) -> list[TaskWay]:
     ranked = match.ranked()
     permissive = [row for row in ranked if is_permissive(row.implementation, row.curve)]
     leading = [*match.least(), *(Match(tuple(permissive)).least() if permissive else ())]
     return [
-        Way(
+        TaskWay(
             tasks[id(row)],
             row,
             1 + sum(other.median < row.median for other in ranked),
@@ -176,7 +176,7 @@ def case_lines(reading: Reading, case: str) -> list[str]:
     return lines
 
 
-def _cells(way: Way, found: Sequence[Way], several: bool, reading: Reading, times: Times) -> list[str]:
+def _cells(way: TaskWay, found: Sequence[TaskWay], several: bool, reading: Reading, times: Times) -> list[str]:
     row = way.row
     time = times.get((row.case, row.measure))
     return [
@@ -190,7 +190,7 @@ def _cells(way: Way, found: Sequence[Way], several: bool, reading: Reading, time
     ]
 
 
-def _verdict(found: Sequence[Way], times: Times, budget: BudgetResult | None) -> str:
+def _verdict(found: Sequence[TaskWay], times: Times, budget: BudgetResult | None) -> str:
     words = []
     if named := next((way.row for way in found if way.recommended), None):
         words.append(f"* recommended: {named.case.partition('/')[2]}.")
@@ -204,7 +204,7 @@ def _verdict(found: Sequence[Way], times: Times, budget: BudgetResult | None) ->
     return " ".join(words)
 
 
-def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult) -> str:
+def _predicted_verdict(found: Sequence[TaskWay], times: Times, budget: BudgetResult) -> str:
     """What fits by prediction: with its whole interval, with none of it, or undecided."""
     verdicts: dict[str, list[str]] = {}
     for way in found:
@@ -219,11 +219,11 @@ def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult)
     )
 
 
-def _importance(found: Sequence[Way]) -> tuple[int, ...]:
+def _importance(found: Sequence[TaskWay]) -> tuple[int, ...]:
     """First the recommended way and the leading ones of each task, then the other ways of the first task."""
     first = found[0].task
 
-    def tier(way: Way) -> int:
+    def tier(way: TaskWay) -> int:
         return 0 if way.recommended or way.leading else 1 if way.task == first else 2
 
     order = sorted(range(len(found)), key=lambda number: (tier(found[number]), number))

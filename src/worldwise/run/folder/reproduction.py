@@ -51,7 +51,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Reproduction:
     """Two runs, case by case. `provenance` names the inputs that differ, as `what: a / b`."""
 
     run_a: str
@@ -68,7 +68,7 @@ class Comparison:
         return bool(self.same) and not (self.different or self.only_a or self.only_b)
 
 
-def compare_runs(run_a: Run, run_b: Run) -> Comparison:
+def compare_runs(run_a: Run, run_b: Run) -> Reproduction:
     """Compares the complete cases of two runs; their order does not matter. Raises WorldwiseError."""
     a = {manifest.id: manifest for manifest in run_a.complete_cases()}
     b = {manifest.id: manifest for manifest in run_b.complete_cases()}
@@ -86,7 +86,7 @@ def compare_runs(run_a: Run, run_b: Run) -> Comparison:
             provenance += _provenance(
                 f"{case_id}: image {name}", a[case_id].images.get(name, ""), b[case_id].images.get(name, "")
             )
-    return Comparison(
+    return Reproduction(
         run_a=run_a.id,
         run_b=run_b.id,
         same=tuple(case_id for case_id in both if found[case_id] is None),

@@ -35,8 +35,8 @@ from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.case_check import check_run
 from worldwise.run.code.region_counts import Counter, counted_of, space_of, write_records
-from worldwise.run.measure import case_digest
 from worldwise.run.traces.trace_cache import TRACE_MANIFEST, keep_trace, kept_trace, tables_in, write_for_plugin
+from worldwise.run.ways import case_digest
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.linux import PLAIN
 

@@ -28,8 +28,9 @@ from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.case_check import found_words
-from worldwise.run.measure import RECORD_SPACE, Bench, case_digest
+from worldwise.run.measure import RECORD_SPACE, Bench
 from worldwise.run.options import MeasureOptions
+from worldwise.run.ways import case_digest
 from worldwise.run.workers.cluster import worker_name
 
 

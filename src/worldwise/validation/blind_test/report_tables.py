@@ -7,10 +7,10 @@ from worldwise.predict.errors import ErrorLines
 from worldwise.predict.rules import LEAST_FIGURES
 from worldwise.validation.blind_test.results import BlindFigures, Test
 from worldwise.validation.record import Run
-from worldwise.validation.statistics import Errors, Judge, error_lines, errors, judges
+from worldwise.validation.statistics import FigureErrors, Judge, error_lines, errors, judges
 
 
-def numbers(found: Errors) -> list[str]:
+def numbers(found: FigureErrors) -> list[str]:
     """Figures, median, 90 %, worst and mean, as tables have them."""
     return [
         str(found.figures),

@@ -73,6 +73,7 @@ class FigureSet(StrictModel):
     """Figures of one source, core and domain; attributes as published/hardware/blind.toml says.
 
     `test`: the commit of the later test that they are of; empty if they are of the first.
+    `per`: of what the cycles are.
     """
 
     source: Text
@@ -82,6 +83,7 @@ class FigureSet(StrictModel):
     by: By
     waits: Annotated[int, Field(ge=0)] | None = None
     role: Role
+    per: Literal["call", "block", "byte"] = "call"
     figures: Annotated[list[_Entry], Field(min_length=1)]
 
     @model_validator(mode="after")

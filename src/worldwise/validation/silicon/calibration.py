@@ -15,7 +15,7 @@ from statistics import fmean
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.core_model import CoreModel, flat_table
-from worldwise.libraries.fittable import Calibration, Errors
+from worldwise.libraries.fittable import Calibration, FitErrors
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.predict.bounds import middle
@@ -60,7 +60,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Fit:
+class CoreFit:
     """What came out.
 
     Attributes:
@@ -90,12 +90,12 @@ class Fit:
         """The rows of a half."""
         return [one for one in self.rows if one.held_out == held_out]
 
-    def errors(self, held_out: bool) -> Errors:
+    def errors(self, held_out: bool) -> FitErrors:
         """How far off a half is."""
         before = [abs(one.error_before) for one in self.half(held_out)]
         after = [abs(one.error_after) for one in self.half(held_out)]
         values = (fmean(before), fmean(after), max(before), max(after))
-        return Errors(**dict(zip(Errors.model_fields, (round(value, 3) for value in values), strict=True)))
+        return FitErrors(**dict(zip(FitErrors.model_fields, (round(value, 3) for value in values), strict=True)))
 
     def require_better(self) -> None:
         """Raises WorldwiseError if the fit changes nothing, or makes the half worse that it did not see."""
@@ -167,7 +167,7 @@ def ranges_of(core: str, board: str, wanted: Sequence[str]) -> dict[str, range]:
     return found
 
 
-def fit(run: Run, reading: Reading, core: str, wanted: Sequence[str], emulate: Emulate) -> Fit:
+def fit(run: Run, reading: Reading, core: str, wanted: Sequence[str], emulate: Emulate) -> CoreFit:
     """Fit a core's numbers to a run's cycles. Raises WorldwiseError for what must not be fitted."""
     board = reading.rows[0].target
     ranges = ranges_of(core, board, wanted)
@@ -197,7 +197,7 @@ def fit(run: Run, reading: Reading, core: str, wanted: Sequence[str], emulate: E
         for case, rows in cases
         for row in rows
     ]
-    return Fit(core, board, before, after, undetermined, checked, short, len(tables))
+    return CoreFit(core, board, before, after, undetermined, checked, short, len(tables))
 
 
 def with_numbers(model: CoreModel, numbers: Numbers, source: str) -> CoreModel:

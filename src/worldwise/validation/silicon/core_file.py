@@ -10,10 +10,10 @@ from worldwise.base.toml.literals import toml_line
 from worldwise.base.toml.toml_model import parse, read_text
 from worldwise.libraries.boards import Core
 from worldwise.libraries.fittable import Calibration
-from worldwise.validation.silicon.calibration import WAITS, Fit
+from worldwise.validation.silicon.calibration import WAITS, CoreFit
 
 
-def fitted_core(fit: Fit, calibration: Calibration) -> str:
+def fitted_core(fit: CoreFit, calibration: Calibration) -> str:
     """The text of the fitted core's file: each changed number names the run, and [calibration] the rest.
 
     Raises WorldwiseError if the base's file does not have its numbers one a line.

@@ -12,7 +12,7 @@ from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.report.predictions import error_notes
 from worldwise.run.folder.rundir import Run
 from worldwise.validation.figures import Figures
-from worldwise.validation.silicon.calibration import SPLIT, Fit
+from worldwise.validation.silicon.calibration import SPLIT, CoreFit
 from worldwise.validation.silicon.judgement import JudgedMeasure
 
 FORMAT = 1
@@ -114,7 +114,7 @@ def judged_csv(lines: Sequence[JudgedMeasure]) -> str:
     return csv_text([[*data[0]], *([*one.values()] for one in data)])
 
 
-def fit_sections(run: Run, fit: Fit) -> list[Section]:
+def fit_sections(run: Run, fit: CoreFit) -> list[Section]:
     """What a fit gave: its numbers, and every case before and after."""
     numbers = [
         [name, str(value), str(fit.after[name]), "not determined" if name in fit.undetermined else ""]
@@ -149,7 +149,7 @@ def fit_sections(run: Run, fit: Fit) -> list[Section]:
     return found
 
 
-def _fit_notes(fit: Fit) -> list[str]:
+def _fit_notes(fit: CoreFit) -> list[str]:
     notes = []
     for name, held_out in (("fitted on", False), ("held out", True)):
         errors = fit.errors(held_out)
@@ -164,7 +164,7 @@ def _fit_notes(fit: Fit) -> list[str]:
     return notes
 
 
-def fit_json(run: Run, fit: Fit) -> str:
+def fit_json(run: Run, fit: CoreFit) -> str:
     """A fit as JSON."""
     rows = [
         {

@@ -16,7 +16,7 @@ _NO_ALLOCATOR = "the allocator of this program is: none of its functions is call
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LimitVerdict:
     """One limit, and what was measured.
 
     Attributes:
@@ -35,7 +35,7 @@ class Verdict:
     kept: bool
 
 
-def verdicts(opened: Opened, made: Sequence[Made]) -> list[Verdict]:
+def verdicts(opened: Opened, made: Sequence[Made]) -> list[LimitVerdict]:
     """Every limit that counts decide, in the file's order."""
     return [verdict for one in made for verdict in _of(opened, one)]
 
@@ -47,7 +47,7 @@ def _no_heap_of_ta(elf: Path) -> str:
     return "the heap of this TA is: its symbols were stripped"
 
 
-def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
+def _of(opened: Opened, one: Made) -> Iterator[LimitVerdict]:
     code = one.ready.code
     if one.measure.flash is not None:
         where = opened.where("measure", one.name, "flash")
@@ -70,7 +70,7 @@ def _of(opened: Opened, one: Made) -> Iterator[Verdict]:
         ):
             if most is not None:
                 where = opened.where("measure", one.name, "limit", key_of, key)
-                yield Verdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
+                yield LimitVerdict(case, what, f"{found:,} instructions", f"{most:,}", where, found <= most)
         if limit.stack is not None:
             where = opened.where("measure", one.name, "limit", key_of, "stack")
             deepest = stack_of(one, region)
@@ -103,5 +103,5 @@ def heap_of_region(one: Made, region: str) -> int | None:
     return most.heap if most else None
 
 
-def _bytes(case: str, what: str, found: int, most: int, where: str) -> Verdict:
-    return Verdict(case, what, f"{found:,} B", f"{most:,} B", where, found <= most)
+def _bytes(case: str, what: str, found: int, most: int, where: str) -> LimitVerdict:
+    return LimitVerdict(case, what, f"{found:,} B", f"{most:,} B", where, found <= most)

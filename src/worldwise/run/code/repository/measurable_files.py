@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ _INSIDE = {
 
 
 @dataclass(frozen=True)
-class Found:
+class Measurable:
     """One thing that could be measured: its name, its lines, and why it is thought to be one."""
 
     name: str
@@ -45,7 +46,7 @@ class Found:
     why: str
 
 
-def look(folder: Path) -> tuple[list[Found], list[str]]:
+def look(folder: Path) -> tuple[list[Measurable], list[str]]:
     """What a folder has, and how else it may be built, each way in a sentence."""
     found = [*_application(folder)]
     named = {one.name for one in found}
@@ -67,10 +68,25 @@ def look(folder: Path) -> tuple[list[Found], list[str]]:
         for name, how in _INSIDE.items()
         if (folder / name).is_file()
     ]
+    if not found:
+        outside += _makefiles(folder)
     return found, outside
 
 
-def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
+def _makefiles(folder: Path) -> Iterator[str]:
+    """How a folder is built that has a Makefile, or folders with one: nobody knows what that leaves."""
+    below = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+    places = [one for one in (folder, *below) if build_file(one) == MAKE and not files.name_problem(one.name)]
+    for place in places[:_MOST_PROGRAMS]:
+        name = "" if place == folder else place.name
+        how = f"make -C {shlex.quote(name)}" if name else "make"
+        yield (
+            f"{name}{'/' if name else ''}{MAKE}: build = {json.dumps(how)} in a measure, and the file that it leaves: "
+            "program of Linux (CC is for AArch64), or firmware with machine (CC is for Cortex-M)"
+        )
+
+
+def text_of(found: Sequence[Measurable], outside: Sequence[str]) -> str:
     """The text of a worldwise.toml."""
     lines = [
         "# What this repository measures: `worldwise run .`; docs/use/in-your-repository.md explains every key.",
@@ -102,7 +118,7 @@ def text_of(found: Sequence[Found], outside: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cargo_benches(folder: Path, found: Sequence[Found]) -> Iterator[str]:
+def _cargo_benches(folder: Path, found: Sequence[Measurable]) -> Iterator[str]:
     """What is said of a crate's benchmarks that are not built yet."""
     if not (folder / "Cargo.toml").is_file() or not (folder / "benches").is_dir():
         return
@@ -116,13 +132,13 @@ def _cargo_benches(folder: Path, found: Sequence[Found]) -> Iterator[str]:
         )
 
 
-def _application(folder: Path) -> Iterator[Found]:
+def _application(folder: Path) -> Iterator[Measurable]:
     for top in (folder, *sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))):
         ta, host = top / "ta", top / "host"
         if build_file(ta) == MAKE and build_file(host):
             name = case_name(top.resolve().name)
             lines = [toml_line(key, str(one.relative_to(folder))) for key, one in (("ta", ta), ("client", host))]
-            yield Found(
+            yield Measurable(
                 name, [*lines, "# log_level = 0            # without the TA's messages"], "An OP-TEE application."
             )
 
@@ -149,7 +165,7 @@ def _elves(folder: Path) -> Iterator[Path]:
                     yield path
 
 
-def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
+def _program(folder: Path, path: Path, named: set[str]) -> Measurable | None:
     """The program or firmware in a file; None if it is neither."""
     relative = str(path.relative_to(folder))
     try:
@@ -165,12 +181,12 @@ def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
     if is_linux and kind in ("ET_EXEC", "ET_DYN"):
         if harness := recognised(content):
             of = _CARGO_NAME.fullmatch(path.name)
-            return Found(
+            return Measurable(
                 case_name(of[1]) if of and case_name(of[1]) not in named else name,
                 [toml_line("program", relative), toml_line("benchmarks", ["*"])],
                 f"Benchmarks of {harness.name}: each becomes a case, by one iteration.",
             )
-        return Found(
+        return Measurable(
             name,
             [toml_line("program", relative), '# regions = ["crypto_sign"] # functions; without, the whole program'],
             "A program of Linux, as it lies here; with `build` worldwise builds it itself, for AArch64.",
@@ -178,7 +194,7 @@ def _program(folder: Path, path: Path, named: set[str]) -> Found | None:
     if processor == "EM_ARM" and kind == "ET_EXEC" and start % 2:
         machine = next(machine for begin, machine in _MACHINE_AT if least >= begin)
         lines = [toml_line("firmware", relative), toml_line("machine", machine)]
-        return Found(
+        return Measurable(
             name,
             [*lines, '# regions = ["crypto_sign"] # functions; without, main'],
             "Firmware of a Cortex-M; a wrong machine lists all there are.",

@@ -41,19 +41,8 @@ from worldwise.targets.own_code import TA_ELF
 _OURS = ("runs", "baselines")
 _MOST_FILE = 256 * 2**20
 _SAYS = "worldwise: "
-# Options that messages name, and the keys of the file whose names are others.
-_OPTION = re.compile(
-    r"(?<![\w-])--(ta|client|other-ta|beside|log-level|ta-target|program|firmware|machine|region|benchmark|file|library"
-    r"|package|input|repeat|thread|until|instructions)(?![\w-])"
-)
-_KEYS = {
-    "other-ta": "other_tas",
-    "region": "regions",
-    "benchmark": "benchmarks",
-    "file": "files",
-    "library": "libraries",
-    "package": "packages",
-}
+# What a reader of a worldwise.toml needs of messages that name an option of `run`.
+_KEYS = "a measure's keys are the options of `run`; of those that come again, in the plural: `regions`, `other_tas`"
 _BUILD_IT = "build it beforehand, and name its file, without `build`"
 
 
@@ -191,11 +180,6 @@ def _benchmarks(
     ]
 
 
-def _as_key(option: re.Match[str]) -> str:
-    """What an option of `run` is called in a worldwise.toml, which has no options."""
-    return f"'{_KEYS.get(option[1], option[1].replace('-', '_'))}'"
-
-
 @contextmanager
 def _named(opened: Opened, name: str) -> Iterator[None]:
     """Errors inside begin with the file, the line and the measure."""
@@ -203,8 +187,8 @@ def _named(opened: Opened, name: str) -> Iterator[None]:
         yield
     except WorldwiseError as error:
         where = opened.where("measure", name)
-        message, hint = (_OPTION.sub(_as_key, text) for text in (error.message, error.hint))
-        raise WorldwiseError(f"{where}: measure.{name}: {message}", hint, error.details) from error
+        hint = "; ".join(part for part in (error.hint, _KEYS) if part)
+        raise WorldwiseError(f"{where}: measure.{name}: {error.message}", hint, error.details) from error
 
 
 @contextmanager
@@ -242,7 +226,12 @@ def _told(error: WorldwiseError) -> WorldwiseError:
     if not says:
         return error
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
-    return WorldwiseError(f"build: {says[-1]}", "the end of what it said is above", details)
+    hint = "the end of what it said is above"
+    if native := re.search("error: unknown value .native. for .(-m[a-z]+)", details):
+        # GCC knows the machine that it runs on, and this one builds for another.
+        hint = f"{native[1]}=native is for the machine that builds: give make the other flags, its -I and -D too, in "
+        hint += "CFLAGS='...'"
+    return WorldwiseError(f"build: {says[-1]}", hint, details)
 
 
 def _within(folder: Path, name: str) -> Path:
