@@ -198,7 +198,7 @@ def _compared(a: str, b: str) -> int:
 
 
 def _package(fields: dict[str, str], follows: str = "") -> Package:
-    source = fields.get("SourcePackage", fields["Package"]).split(" ")[0]
+    source = fields.get("Source", fields["Package"]).split(" ")[0]
     filename = fields["Filename"]
     file = filename.rsplit("/", 1)[-1]
     if filename != pool_path(source, file):

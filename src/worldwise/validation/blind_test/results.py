@@ -35,7 +35,7 @@ _Entry = Annotated[list[Text | _Number], Field(min_length=2, max_length=4)]
 _BLIND, _AGAIN = 2, 3
 
 
-class Made(StrictModel):
+class PredictionOrigin(StrictModel):
     """What made predictions: the day, and the SHA-256 of engine and cores' tables.
 
     `behaviour`: by core, the SHA-256 of the cycles that this engine gave to code by chance, with the table that it had
@@ -48,13 +48,13 @@ class Made(StrictModel):
     behaviour: dict[str, _Digest] = Field(default_factory=dict)
 
 
-class Test(Made):
+class Test(PredictionOrigin):
     """What made the blind predictions, with the engine's commit."""
 
     commit: Annotated[str, Field(pattern="^[0-9a-f]{7,40}$")]
 
 
-class Again(Made):
+class Again(PredictionOrigin):
     """What predicted the figures of some cores again, of which it had seen the first predictions; with the compiler."""
 
     compiler: Text
@@ -180,7 +180,7 @@ def broken(found: BlindFigures) -> list[str]:
     )
 
 
-def changed(test: Made, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
+def changed(test: PredictionOrigin, cores: Iterable[str], engine: Engine | None = None) -> set[str]:
     """The cores of which today's engine or table would predict something else than what `test` is of.
 
     Another engine does the same with a core if its cycles for thousands of blocks of code by chance are the same: see
