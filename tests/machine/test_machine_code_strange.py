@@ -403,7 +403,7 @@ def test_one_thread_can_be_chosen(lab: Lab, images: ImageStore, emulator: Emulat
             ("slow",),
             "two did not call slow in a thread of the name secnd, and nobody has such a function (no ",
         ),
-        ("secnd", (), "nobody has such a function. name the function that pthread_create is given"),
+        ("secnd", (), "there is no such function. name the function that pthread_create gets"),
         ("s*", ("slow",), "functions have such names"),
     ):
         with pytest.raises(WorldwiseError) as caught:

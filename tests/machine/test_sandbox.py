@@ -161,7 +161,7 @@ _LEFT = {
     ),
     "a file of two names": ("echo x >/out/file; ln /out/file /out/other", "which is a file with several names"),
     "a large file": (f"truncate -s {3 * MIB} /out/file", "'file' of 3 MiB; the limit is 2 MiB"),
-    "large files": ("for n in 1 2 3; do truncate -s 1M /out/$n; done", "'3' of 1 MiB; 0 bytes is the most"),
+    "large files": ("for n in 1 2 3; do truncate -s 1M /out/$n; done", "'3' of 1 MiB; the limit is 0 bytes"),
     "a long path": (
         "cd /out; for n in {1..9}; do d=$(printf '%0150d' $n); mkdir $d; cd $d; done; echo >x",
         "a path of more than 1024 characters",
