@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from readings import titled
 from synthetic import write_run
 from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
+from worldwise.libraries.boards import boards as real_boards
 from worldwise.libraries.boards import by_core
+from worldwise.libraries.portable import portables
 from worldwise.plan.case import Case
 from worldwise.read.family_fields import BoardTimes, Footprint
 from worldwise.read.models import Reading
@@ -168,6 +171,16 @@ def test_boards_go_by_their_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, the comparison is in the order of names, which says nothing."""
     boards.use(monkeypatch)
     assert by_core([M4, "gone", M3, "microbit", M4]) == ["microbit", M3, M4, "gone"]
+
+
+def test_a_module_first_imported_beside_stand_ins_keeps_none_of_them() -> None:
+    """If this fails, which tests ran before in the same process decides what a table knows."""
+    known = list(real_boards()), list(portables())
+    with pytest.MonkeyPatch.context() as patch:
+        boards.use(patch)
+        assert list(real_boards()) == list(boards.BOARDS)
+        names = {name: runpy.run_module(f"worldwise.families.{name}.tables") for name in ("tzm", "crypto")}
+    assert (list(names["tzm"]["boards"]()), list(names["crypto"]["portables"]())) == known
 
 
 def test_dhrystone(two_boards: Reading) -> None:

@@ -2,6 +2,7 @@
 """Tables of messages through the broker, from figures that nothing measured; and what a suite may ask of it."""
 
 from itertools import chain
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def floor() -> list[Row]:
 
 def published(*rows: list[Row]) -> Reading:
     """The rows beside the paper's two figures of a message."""
-    common = {"source": "mqttz-keys", "operation": "message to 8 subscribers", "unit": "s"}
+    common: dict[str, Any] = {"source": "mqttz-keys", "operation": "message to 8 subscribers", "unit": "s"}
     figures = tuple(
         Figure.model_construct(algorithm=f"re-encryption in the {world}", value=value, **common)
         for world, value in (("REE", 0.5), ("TEE", 1.0))

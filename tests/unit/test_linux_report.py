@@ -17,7 +17,8 @@ def figure(variant: str, operation: str, median: float, curve: str = "secp256r1"
 
 
 def hashed(variant: str, size: int, median: float, operation: str = "sha256") -> Row:
-    return figure(variant, operation, median, "", parameters=f"size={size}B", size=size, measure="hash")
+    case = f"linux-armv8/{variant}/{operation},size={size}B"
+    return row(case, "hash", "linux", median, n=100, min=int(median))
 
 
 def linux_tables(found: list[Row], full: bool = False, lacking: tuple[NotAvailable, ...] = ()) -> list[Section]:
