@@ -26,7 +26,7 @@ THEIRS = (22694.1, 77037.7, 49213.2, 164329.9, 21187.9, 67489.7)
 def figure(curve: str, operation: str, level: str, thousands: float, library: str = "mbedtls28") -> Row:
     samples = tuple(int(1000 * thousands) + number for number in range(12))
     case = f"linux-armv7/{library}-{level}/{operation},curve={curve},size=32B"
-    others = {"samples": samples, "mean": mean(samples), "stdev": stdev(samples)}
+    others = {"samples": samples, "mean": mean(samples), "stdev": stdev(samples), "includes": "the operation"}
     return row(case, operation, "linux", 1000 * thousands, n=12, **others)
 
 

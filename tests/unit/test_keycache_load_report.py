@@ -22,7 +22,7 @@ USES = {"none": 250_000, "smart": 150_000, "naive": 2_000_000}
 
 
 def figure(case: Case, measure: str, mean: float) -> Row:
-    return row(case.id, measure, "client", mean, mean=mean, n=5)
+    return row(case.id, measure, "client", mean, mean=mean, n=5, includes=f"what is in {measure}")
 
 
 def load(action: str, policy: str, connections: int, more: str = "") -> tuple[list[Row], list[Attempt]]:

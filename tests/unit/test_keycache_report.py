@@ -26,7 +26,15 @@ CASE = "optee/mbedtls-ce-O2/keycache,size=16B,storage=ree,policy=smart,action=se
 
 
 def figure(operation: str, parameters: str, measure: str, place: str, median: float) -> Row:
-    return row(f"optee/{VARIANT}/{operation},{parameters}", measure, place, median, n=20, max=int(median) + 10)
+    return row(
+        f"optee/{VARIANT}/{operation},{parameters}",
+        measure,
+        place,
+        median,
+        n=20,
+        max=int(median) + 10,
+        includes=f"what is included at {place}",
+    )
 
 
 def request(action: str, policy: str = "smart", storage: str = "ree", size: str = "16B", more: int = 0) -> list[Row]:

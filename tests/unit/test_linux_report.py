@@ -13,12 +13,13 @@ from worldwise.read.models import NotAvailable, Row
 def figure(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:
     size = ",size=32B" if operation in ("sign", "verify") else ""
     case = f"linux-armv8/{variant}/{operation},curve={curve}{size}"
-    return row(case, operation, "linux", median, **{"n": 100, "min": int(median)} | other)
+    usual = {"n": 100, "min": int(median), "includes": f"what {operation} includes"}
+    return row(case, operation, "linux", median, **usual | other)
 
 
 def hashed(variant: str, size: int, median: float, operation: str = "sha256") -> Row:
     case = f"linux-armv8/{variant}/{operation},size={size}B"
-    return row(case, "hash", "linux", median, n=100, min=int(median))
+    return row(case, "hash", "linux", median, n=100, min=int(median), includes=f"what {operation} includes")
 
 
 def linux_tables(found: list[Row], full: bool = False, lacking: tuple[NotAvailable, ...] = ()) -> list[Section]:

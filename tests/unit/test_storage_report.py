@@ -50,7 +50,7 @@ def access(action: str, size: int, kind: str, place: str, variant: str) -> Row:
         sync = ",sync=fsync" if kind == "fsync" else ""
         case = f"linux/{variant}/file,size={size_text(size)},action={action}{sync}"
     others = {"mean": median + 3.0, "stdev": median / 1000, "microseconds": {"2.0 GHz": median / 2000}}
-    return row(case, "access", place, median, n=100, **others)
+    return row(case, "access", place, median, n=100, includes=f"what is included at {place}", **others)
 
 
 def rows(action: str = "create", sizes: Iterable[int] = SIZES, variant: str = "mbedtls-ce-O2") -> list[Row]:
