@@ -230,7 +230,7 @@ def _storage(full: bool) -> list[Section]:
         for variant in ("mbedtls-ce-O2", "mbedtls-O2")
         for row in test_storage_report.rows(action, variant=variant)
     ]
-    return test_storage_report.sections(rows, full)
+    return test_storage_report.with_requests(rows, full)
 
 
 def _keycache(full: bool) -> list[Section]:

@@ -63,7 +63,7 @@ def rows(action: str = "create", sizes: Iterable[int] = SIZES, variant: str = "m
     return found
 
 
-def sections(found: list[Row], full: bool = False, published: str = SOURCE) -> list[Section]:
+def with_requests(found: list[Row], full: bool = False, published: str = SOURCE) -> list[Section]:
     clients = (one for one in found if one.place == "client")
     requests = [attempt(one.case, REQUESTS, str(int(one.median // PER_REQUEST))) for one in clients]
     why = "whatever an older version said of it"
@@ -72,15 +72,15 @@ def sections(found: list[Row], full: bool = False, published: str = SOURCE) -> l
 
 
 def section(found: list[Row], title: str) -> Section:
-    return titled(sections(found), title)
+    return titled(with_requests(found), title)
 
 
 def lines(found: list[Row], title: str, full: bool = False) -> list[list[str]]:
-    return cells(titled(sections(found, full), title))
+    return cells(titled(with_requests(found, full), title))
 
 
 def test_a_run_without_storage_has_none_of_the_tables() -> None:
-    assert sections([]) == []
+    assert with_requests([]) == []
 
 
 def test_an_action_has_a_line_for_each_storage_and_a_column_for_each_size() -> None:
@@ -155,7 +155,7 @@ def test_published_figures_stand_beside_ours() -> None:
 
 
 def test_a_suite_without_the_source_has_no_published_table() -> None:
-    titles = [each.title for each in sections(rows(), published="")]
+    titles = [each.title for each in with_requests(rows(), published="")]
     assert not any("published" in title for title in titles)
 
 
