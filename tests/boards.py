@@ -114,9 +114,17 @@ EMPTY, FLASH, RAM, STACK, HEAP = 6, 12_000, 640, 1_500, 256
 
 
 def use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has worldwise know these boards and libraries, and no others."""
-    monkeypatch.setattr(board, "boards", lambda: BOARDS)
-    monkeypatch.setattr(portable, "portables", lambda: LIBRARIES)
+    """Has worldwise know these boards and libraries, and no others.
+
+    The tables change, not the functions that return them: a module that is first imported meanwhile would keep another
+    function for good.
+    """
+    for known, instead in ((board.boards(), BOARDS), (portable._own(), LIBRARIES)):
+        # Last to first: what is put back comes first to last.
+        for name in reversed(list(known)):
+            monkeypatch.delitem(known, name)
+        for name, one in instead.items():
+            monkeypatch.setitem(known, name, one)
 
 
 def board_suite(text: str = SUITE) -> Suite:

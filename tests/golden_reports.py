@@ -39,6 +39,7 @@ import synthetic
 from aes_records import aes_records
 from board_reading import board_reading
 from flames import FLAME_STACKS
+from readings import attempt, reading
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
 from worldwise.explain.frame_records import Agreement
@@ -46,10 +47,10 @@ from worldwise.explain.layers import load_rules
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.echo.readings import Host
-from worldwise.families.hardclock.tables import SOURCE, armv7_sections
+from worldwise.families.hardclock.tables import SOURCE
+from worldwise.families.keycache.tables import SOURCE as KEYCACHE_SOURCE
 from worldwise.families.keycache.tables import keycache_sections
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
-from worldwise.families.storage.tables import storage_sections
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
@@ -170,12 +171,12 @@ def _crypto(_: Path) -> Reading:
         NotAvailable(target="optee", implementation="c25519", curve="secp256r1", operation=one, reason="it has none")
         for one in ("sign", "verify")
     ]
-    return test_crypto_report.reading(test_crypto_report.WHOLE, test_crypto_report.RECOMMENDED, lacking)
+    return test_crypto_report.crypto_reading(test_crypto_report.WHOLE, test_crypto_report.RECOMMENDED, lacking)
 
 
 def _attempts(_: Path) -> Reading:
     tampered, cut = test_faults_report.tampered, test_faults_report.cut
-    attempt, killed = test_keycache_hold_report.attempt, test_keycache_hold_report.cut
+    killed = test_keycache_hold_report.cut
     more = f"{test_faults_report.CORRUPT}; the second time {test_faults_report.ABSENT}"
     relaxed = "storage=ree,points=3,durability=relaxed"
     attempts = (
@@ -192,8 +193,8 @@ def _attempts(_: Path) -> Reading:
         killed(1, "between"),
         killed(2, "old", 1),
         killed(3, "lost", parameters=relaxed),
-        attempt("keycache-hold", "storage=ree", "storage-older-later", "not detected", "4 older"),
-        attempt("keycache-hold", "storage=rpmb", "kill-server", "holds", "25 kills"),
+        attempt("optee/mbedtls-ce-O2/keycache-hold,storage=ree", "storage-older-later", "not detected", "4 older"),
+        attempt("optee/mbedtls-ce-O2/keycache-hold,storage=rpmb", "kill-server", "holds", "25 kills"),
     )
     return board_reading().model_copy(update={"rows": (), "attempts": attempts})
 
@@ -219,7 +220,7 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
 
 def _calls(full: bool) -> list[Section]:
     rows = [*test_calls_report.payload_rows(), *test_calls_report.call_rows()]
-    return list(calls_sections(test_calls_report.reading(rows), full))
+    return list(calls_sections(reading(rows), full))
 
 
 def _storage(full: bool) -> list[Section]:
@@ -229,7 +230,7 @@ def _storage(full: bool) -> list[Section]:
         for variant in ("mbedtls-ce-O2", "mbedtls-O2")
         for row in test_storage_report.rows(action, variant=variant)
     ]
-    return list(storage_sections(test_storage_report.reading(rows), full))
+    return test_storage_report.with_requests(rows, full)
 
 
 def _keycache(full: bool) -> list[Section]:
@@ -245,13 +246,13 @@ def _keycache(full: bool) -> list[Section]:
         *request("reencrypt-hit", more=65_000),
         *request("set-new", size="32B", more=900_000),
     ]
-    return list(keycache_sections(test_keycache_report.reading(rows)))
+    return list(keycache_sections(reading(rows, published=KEYCACHE_SOURCE)))
 
 
 def _keycache_load(full: bool) -> list[Section]:
     del full
     load, zipf = test_keycache_load_report.load, test_keycache_load_report.zipf
-    return test_keycache_load_report.sections(
+    return test_keycache_load_report.load_sections(
         *(load("seal", policy, connections) for policy in ("smart", "none", "naive") for connections in (1, 8)),
         load("ping", "smart", 1),
         load("ping", "smart", 8),
@@ -262,16 +263,16 @@ def _keycache_load(full: bool) -> list[Section]:
 
 
 def _linux(full: bool) -> list[Section]:
-    row, hashed = test_linux_report.row, test_linux_report.hashed
+    figure, hashed = test_linux_report.figure, test_linux_report.hashed
     found = [
         *test_linux_report.on_cores("bearssl-O2", 1_000_000, 1_000_001, 1_000_000),
         *test_linux_report.on_cores("openssl-O2", 500_000, 700_000, 500_000),
-        row("bearssl-O2", "verify", 5_000_000),
-        row("nettle-O2", "verify", 1_000_000),
-        row("mbedtls28-O2", "sign", 4_000_000),
-        row("mbedtls28-O0", "sign", 9_000_000),
-        row("monocypher-O2", "ecdh", 100_000, "x25519"),
-        row("monocypher-O2", "sign", 100_000, "ed25519", target="linux-armv7"),
+        figure("bearssl-O2", "verify", 5_000_000),
+        figure("nettle-O2", "verify", 1_000_000),
+        figure("mbedtls28-O2", "sign", 4_000_000),
+        figure("mbedtls28-O0", "sign", 9_000_000),
+        figure("monocypher-O2", "ecdh", 100_000, "x25519"),
+        figure("monocypher-O2", "sign", 100_000, "ed25519", target="linux-armv7"),
         hashed("bearssl-O2", 64, 1280),
         hashed("bearssl-O2", 1024, 10240),
         hashed("openssl-O2", 1024, 5120),
@@ -280,7 +281,7 @@ def _linux(full: bool) -> list[Section]:
     lacking = NotAvailable(
         target="linux-armv8", implementation="c25519", curve="secp256r1", operation="sign", reason="it has none"
     )
-    return test_linux_report.sections(found, full, (lacking,))
+    return test_linux_report.linux_tables(found, full, (lacking,))
 
 
 def _armv7(full: bool) -> list[Section]:
@@ -288,15 +289,15 @@ def _armv7(full: bool) -> list[Section]:
         test_armv7_report.clock("sign", 4_614_000, 4615),
         test_armv7_report.clock("loop", 2_000_000, 2001),
     )
-    return list(armv7_sections(test_armv7_report.reading(test_armv7_report.rows(), clocks), full))
+    return test_armv7_report.of_rows(test_armv7_report.rows(), full=full, clocks=clocks)
 
 
 def _options(full: bool) -> list[Section]:
-    return test_options_report.sections(test_options_report.grid(parts=(Footprint(flash=1234, ram=56),)), full)
+    return test_options_report.options_tables(test_options_report.grid(parts=(Footprint(flash=1234, ram=56),)), full)
 
 
 def _abuse(full: bool) -> list[Section]:
-    return list(abuse_sections(test_abuse_report.reading(*test_abuse_report.HELLO, *test_abuse_report.CALLS), full))
+    return list(abuse_sections(reading(attempts=test_abuse_report.HELLO + test_abuse_report.CALLS), full))
 
 
 # --- what is no report of a run ---

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of strangers: a good run whose manifests and records say something else in a few places."""
+"""Runs of strangers: with their words wherever a run has any, and good ones that say something else in a few places."""
 
 import copy
+import dataclasses
 import json
 import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import synthetic
+from worldwise.plan.case import Case
+from worldwise.run.folder.rundir import Run, open_run
 
 # What stands in the place of a value.
 _STRANGE: tuple[Any, ...] = (
@@ -43,6 +48,24 @@ def changed(value: Any, chance: random.Random) -> Any:
     else:
         inside[key] = chance.choice(_STRANGE)
     return value
+
+
+def run_of_words(runs: Path, words: str) -> Run:
+    """A run from a stranger: title, revision, lab, version and a case's error are these words."""
+    case = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
+    failing = dataclasses.replace(case, optimisation="O2")
+    suite = dataclasses.replace(synthetic.make_suite(), title=words)
+    with synthetic.new_writer(runs, [case, failing], suite=suite, git=words, lab=words) as writer:
+        synthetic.write_case(writer, case, synthetic.lines(synthetic.make_records(case)))
+        writer.case_directory(failing.id)
+        no: dict[str, str] = {}
+        writer.complete_case(
+            failing, state="failed", error=words, start="boot", images=no, digest="", command=(), wall_seconds=0.0
+        )
+        run = writer.finish("failed")
+    path = run.path / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"worldwise": words}))
+    return open_run(run.path, runs)
 
 
 def hostile_run(good: Path, target: Path, chance: random.Random) -> None:

@@ -5,62 +5,50 @@ import re
 
 import pytest
 
+from readings import attempt, cells, reading
 from worldwise.base import paths
 from worldwise.base.tables import Table
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.plan.catalogue import ABUSED
-from worldwise.read.models import Attempt, Reading
+from worldwise.read.models import Attempt
 
 BAD, SHORT = "TEE_ERROR_BAD_PARAMETERS", "TEE_ERROR_SHORT_BUFFER"
 APPS_FOLDER = paths.GUEST / "apps"
 
 
-def attempt(ta: str, what: str, result: str, detail: str = "") -> Attempt:
-    return Attempt(
-        case=f"optee/mbedtls-nist-O2/abuse,ta={ta},calls=10",
-        operation="abuse",
-        parameters=f"ta={ta},calls=10",
-        what=what,
-        result=result,
-        detail=detail,
-        at=None,
-    )
+def tried(ta: str, what: str, result: str, detail: str = "") -> Attempt:
+    return attempt(f"optee/mbedtls-nist-O2/abuse,ta={ta},calls=10", what, result, detail)
 
 
 HELLO = (
-    attempt("hello", "INCREMENT: right call", "TEE_SUCCESS", "before all else"),
-    attempt("hello", "INCREMENT: wrong type", BAD, "[0] none, not value inout"),
-    attempt("hello", "INCREMENT: wrong type", BAD, "[1] value in, not none"),
-    attempt("hello", "INCREMENT: wrong session", BAD, "closed"),
-    attempt("hello", "random calls begin", "begun", "10 calls, seed 0x5eed"),
-    attempt("hello", "random call, answered by the TA", "TEE_SUCCESS", "4"),
-    attempt("hello", "random call, answered by the TA", BAD, "3"),
-    attempt("hello", "random call, answered by the TA", "TEE_SUCCESS", "1"),
-    attempt("hello", "random call, answered by libteec", BAD, "2"),
+    tried("hello", "INCREMENT: right call", "TEE_SUCCESS", "before all else"),
+    tried("hello", "INCREMENT: wrong type", BAD, "[0] none, not value inout"),
+    tried("hello", "INCREMENT: wrong type", BAD, "[1] value in, not none"),
+    tried("hello", "INCREMENT: wrong session", BAD, "closed"),
+    tried("hello", "random calls begin", "begun", "10 calls, seed 0x5eed"),
+    tried("hello", "random call, answered by the TA", "TEE_SUCCESS", "4"),
+    tried("hello", "random call, answered by the TA", BAD, "3"),
+    tried("hello", "random call, answered by the TA", "TEE_SUCCESS", "1"),
+    tried("hello", "random call, answered by libteec", BAD, "2"),
 )
 CALLS = (
-    attempt("calls", "LAST: too small", SHORT, "[0] 4095 bytes of 4096"),
-    attempt("calls", "LAST: right call", "TEE_SUCCESS"),
-    attempt("calls", "LAST: wrong state", "not tried", "it would panic"),
-    attempt("calls", "random call, answered by OP-TEE's core", "TEE_ERROR_OUT_OF_MEMORY", "7"),
+    tried("calls", "LAST: too small", SHORT, "[0] 4095 bytes of 4096"),
+    tried("calls", "LAST: right call", "TEE_SUCCESS"),
+    tried("calls", "LAST: wrong state", "not tried", "it would panic"),
+    tried("calls", "random call, answered by OP-TEE's core", "TEE_ERROR_OUT_OF_MEMORY", "7"),
 )
-
-
-def reading(*attempts: Attempt) -> Reading:
-    return Reading.model_construct(rows=(), attempts=attempts)
 
 
 def tables(*attempts: Attempt, full: bool = False) -> list[Table]:
-    found = [section.table for section in abuse_sections(reading(*attempts), full)]
-    assert all(found)
-    assert all(len(row) == len(table.headers) for table in found if table for row in table.rows)
-    return [table for table in found if table]
+    found = abuse_sections(reading(attempts=attempts), full)
+    assert all(cells(section) for section in found)
+    return [section.table for section in found if section.table]
 
 
 def test_a_run_without_abuse_has_none_of_it() -> None:
     assert abuse_sections(reading()) == []
     other = HELLO[1].model_copy(update={"operation": "tamper"})
-    assert abuse_sections(reading(other)) == []
+    assert abuse_sections(reading(attempts=[other])) == []
 
 
 def test_wrong_calls_are_counted_by_kind() -> None:
@@ -93,7 +81,7 @@ def test_each_command_has_a_row_in_full() -> None:
 
 
 def test_what_was_not_tried_is_said() -> None:
-    section, _ = abuse_sections(reading(*HELLO, *CALLS))
+    section, _ = abuse_sections(reading(attempts=HELLO + CALLS))
     assert "calls, LAST, wrong state: not tried, it would panic." in section.notes
     assert any("hello: BAD_PARAMETERS." in note and "calls: SHORT_BUFFER." in note for note in section.notes)
 
@@ -105,7 +93,7 @@ def test_random_calls_are_summed_by_who_answered() -> None:
         ["calls", "7", "0", "0", "7", "0", "0", "1", "0"],
         ["all", "17", "5", "3", "7", "0", "2", "3", "0"],
     ]
-    _, section = abuse_sections(reading(*HELLO))
+    _, section = abuse_sections(reading(attempts=HELLO))
     assert any("seed 0x5eed" in note for note in section.notes)
 
 

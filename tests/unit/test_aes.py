@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from aes_records import aes_cost, aes_records
+from readings import titled
 from synthetic import lines, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table
@@ -190,7 +191,7 @@ def suite() -> Suite:
 
 
 @pytest.fixture(scope="module")
-def reading(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Reading:
+def ciphers(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Reading:
     with new_writer(tmp_path_factory.mktemp("runs"), suite.cases, suite=suite) as writer:
         for case in suite.cases:
             write_case(writer, case, lines(aes_records(case)))
@@ -199,28 +200,27 @@ def reading(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Reading:
 
 
 def table(reading: Reading, title: str, full: bool = False) -> Table:
-    (found,) = (each for each in aes_sections(reading, full) if each.title.startswith(title))
+    found = titled(aes_sections(reading, full), title)
     assert found.table
     return found.table
 
 
 def section(reading: Reading, title: str) -> Section:
-    (found,) = (each for each in aes_sections(reading) if each.title.startswith(title))
-    return found
+    return titled(aes_sections(reading), title)
 
 
-def test_the_four_calls_are_added_up_sample_by_sample(reading: Reading, suite: Suite) -> None:
-    (row,) = (row for row in reading.rows if row.case == GCM and (row.measure, row.place) == (AES_WHOLE, "client"))
+def test_the_four_calls_are_added_up_sample_by_sample(ciphers: Reading, suite: Suite) -> None:
+    (row,) = (row for row in ciphers.rows if row.case == GCM and (row.measure, row.place) == (AES_WHOLE, "client"))
     case = next(case for case in suite.cases if case.id == GCM)
     sums = [sum(aes_cost(case, measure, "client", index) for measure in case.measures) for index in range(case.calls)]
     assert (row.first, row.n, row.mean) == (sums[0], 3, sum(sums[2:]) / 3)
     assert row.min == min(sums[2:]) and row.worst == max(sums)
 
 
-def test_the_published_table_is_complete(reading: Reading) -> None:
+def test_the_published_table_is_complete(ciphers: Reading) -> None:
     """Every cell of the source stands there, with ours beside it."""
-    overall = table(reading, "AES of 4 kB as published for OP-TEE, and ours: the whole")
-    calls = table(reading, "AES of 4 kB as published for OP-TEE, and ours: call by call")
+    overall = table(ciphers, "AES of 4 kB as published for OP-TEE, and ours: the whole")
+    calls = table(ciphers, "AES of 4 kB as published for OP-TEE, and ours: call by call")
     assert [row[0] for row in overall.rows] == [
         "encrypt_secure",
         "encrypt_non_secure",
@@ -244,26 +244,26 @@ def test_the_published_table_is_complete(reading: Reading) -> None:
     assert lacking == ["set_iv (Inv)"]
 
 
-def test_what_the_source_overwrote_is_marked(reading: Reading) -> None:
-    calls = table(reading, "AES of 4 kB as published for OP-TEE, and ours: call by call")
+def test_what_the_source_overwrote_is_marked(ciphers: Reading) -> None:
+    calls = table(ciphers, "AES of 4 kB as published for OP-TEE, and ours: call by call")
     marked = [row[0] for row in calls.rows if row[1].endswith("*")]
     assert marked == ["set_iv (All)", "set_key (All)", "cipher_buffer (All)"]
     assert marked == [row[0] for row in calls.rows if row[6].endswith("*")]
     assert calls.rows[3][0] == "set_iv (All)" and calls.rows[3][1] == "1.77147*"
-    notes = " ".join(section(reading, "AES of 4 kB as published for OP-TEE, and ours: call").notes)
+    notes = " ".join(section(ciphers, "AES of 4 kB as published for OP-TEE, and ours: call").notes)
     assert "row 4 of arrays that have rows 0 to 3" in notes
 
 
-def test_the_units_and_the_clock_are_told(reading: Reading) -> None:
-    notes = " ".join(section(reading, "AES of 4 kB as published for OP-TEE, and ours: the whole").notes)
+def test_the_units_and_the_clock_are_told(ciphers: Reading) -> None:
+    notes = " ".join(section(ciphers, "AES of 4 kB as published for OP-TEE, and ours: the whole").notes)
     for fact in ("host's clock", "without icount", "header has ms^2", "so it is in ms", "CTR", "CBC", "an assumption"):
         assert fact in notes
-    headers = table(reading, "AES of 4 kB as published for OP-TEE, and ours: the whole").headers
+    headers = table(ciphers, "AES of 4 kB as published for OP-TEE, and ours: the whole").headers
     assert "\nstdev ms" in headers and "assumed\nus" in headers
 
 
-def test_ours_are_told_by_library_and_size(reading: Reading) -> None:
-    ctr = table(reading, "AES-CTR, encrypt")
+def test_ours_are_told_by_library_and_size(ciphers: Reading) -> None:
+    ctr = table(ciphers, "AES-CTR, encrypt")
     assert ctr.headers[3:] == ["16B\ninstr", "4KiB\ninstr", "4KiB\ninstr / byte"]
     found = {tuple(row[:3]): row[3:] for row in ctr.rows}
     assert len(found) == 2 * (2 * 2 + 2)
@@ -271,41 +271,41 @@ def test_ours_are_told_by_library_and_size(reading: Reading) -> None:
     assert found["128", "libtomcrypt-O2", "client"][1] == f"{client + 1:,}"
     assert found["128", "libtomcrypt-O2", "client"][2] == f"{(client + 1) / 4096:,.2f}"
     assert found["128", "openssl-ce-O2", "linux"][1] == f"{6_000 - 1_000 + 2 * 4096 + 1:,}"
-    assert len([each for each in aes_sections(reading, full=True) if ", decrypt:" in each.title]) == 3
+    assert len([each for each in aes_sections(ciphers, full=True) if ", decrypt:" in each.title]) == 3
 
 
-def test_factors_are_what_they_say(reading: Reading) -> None:
-    extension = table(reading, "AES-128, encrypt: how many times as many instructions without")
+def test_factors_are_what_they_say(ciphers: Reading) -> None:
+    extension = table(ciphers, "AES-128, encrypt: how many times as many instructions without")
     (row,) = (row for row in extension.rows if row[:3] == ["openssl-O2", "linux", "ctr"])
     assert row[4] == f"{(5_001 + 20 * 4096) / (5_001 + 2 * 4096):,.2f}"
-    worlds = table(reading, "AES-128, encrypt, -O2: how many times")
+    worlds = table(ciphers, "AES-128, encrypt, -O2: how many times")
     (row,) = (row for row in worlds.rows if row[:4] == ["libtomcrypt / openssl", "ctr", "cipher", "ta"])
     assert row[5] == f"{(6_001 + 60 * 4096) / (5_001 + 20 * 4096):,.2f}"
-    keys = table(reading, "AES-256 / AES-128")
+    keys = table(ciphers, "AES-256 / AES-128")
     (row,) = (row for row in keys.rows if row[:2] == ["libtomcrypt-O2", "ctr"])
     assert row[4] == f"{(6_001 + 84 * 4096) / (6_001 + 60 * 4096):,.2f}"
 
 
-def test_what_does_not_depend_on_the_size_stands_once(reading: Reading) -> None:
-    fixed = table(reading, "AES, encrypt: what does not depend")
+def test_what_does_not_depend_on_the_size_stands_once(ciphers: Reading) -> None:
+    fixed = table(ciphers, "AES, encrypt: what does not depend")
     (row,) = (row for row in fixed.rows if row[:3] == ["libtomcrypt-O2", "ctr", "128"])
     assert row[3:] == ["44,031", "14,001", "56,031", "26,001", "32,731", "2,701"]
     (row,) = (row for row in fixed.rows if row[:3] == ["openssl-O2", "ctr", "128"])
     assert row[3:] == ["13,001", "-", "25,001", "-", "1,701", "-"]
-    assert len(table(reading, "AES, encrypt: what does not depend", full=True).rows) == 2 * len(fixed.rows)
+    assert len(table(ciphers, "AES, encrypt: what does not depend", full=True).rows) == 2 * len(fixed.rows)
 
 
-def test_the_report_has_them_and_no_table_of_every_case(reading: Reading) -> None:
+def test_the_report_has_them_and_no_table_of_every_case(ciphers: Reading) -> None:
     """If this fails, AES has no tables, or one for each of hundreds of cases."""
-    titles = [each.title for each in sections(reading)]
+    titles = [each.title for each in sections(ciphers)]
     assert "How to read the tables of AES" in titles
     assert not [title for title in titles if title.startswith(("cipher: ", "whole: "))]
-    without = reading.model_copy(update={"rows": ()})
+    without = ciphers.model_copy(update={"rows": ()})
     assert aes_sections(without) == []
 
 
-def test_without_the_source_the_published_table_is_left_out(reading: Reading) -> None:
-    plain = reading.model_copy(update={"published_table": ()})
+def test_without_the_source_the_published_table_is_left_out(ciphers: Reading) -> None:
+    plain = ciphers.model_copy(update={"published_table": ()})
     assert not [each for each in aes_sections(plain) if "published" in each.title]
 
 

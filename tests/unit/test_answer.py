@@ -8,19 +8,12 @@ import pytest
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Table
 from worldwise.read.models import BudgetResult, FailedCase, Reading
-from worldwise.read.run_counts import read_run
 from worldwise.report import answer as screens
 from worldwise.report.first_screen import SCREEN_LINES
 from worldwise.report.report import answers
 from worldwise.report.tables import SCREEN_COLUMNS, ScreenAnswer
-from worldwise.run.folder.rundir import Run
 
 COMMAND = "worldwise report latest"
-
-
-@pytest.fixture(scope="module")
-def reading(whole_run: Run) -> Reading:
-    return read_run(whole_run)
 
 
 def screen(reading: Reading, width: int = SCREEN_COLUMNS) -> list[str]:

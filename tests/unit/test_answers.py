@@ -96,7 +96,7 @@ def test_a_client_reads_its_ways_by_what_they_do(whole_run: Run) -> None:
 def test_the_recommended_way_stands_beside_the_best_permissive_one() -> None:
     """If this fails, a car maker reads of a library under GPL alone, or the recommendation is in another table."""
     whole, recommended = test_crypto_report.WHOLE, test_crypto_report.RECOMMENDED
-    answer = answers(test_crypto_report.reading(whole, recommended))[0]
+    answer = answers(test_crypto_report.crypto_reading(whole, recommended))[0]
     shown = answer.shown(3)
     assert shown and [line[1:4] for line in shown.rows[:2]] == [
         ["wolfssl-sp-O2, allocated *", "1/4", "GPL-3.0+"],
@@ -207,8 +207,8 @@ def test_what_was_tried_is_counted() -> None:
 
 
 def test_plain_linux_tells_the_fastest_library_and_options_the_best() -> None:
-    row = test_linux_report.row
-    (line,) = cells(of("portable", row("bearssl-O2", "sign", 5_000_000), row("nettle-O2", "sign", 1_000_000)))
+    figure = test_linux_report.figure
+    (line,) = cells(of("portable", figure("bearssl-O2", "sign", 5_000_000), figure("nettle-O2", "sign", 1_000_000)))
     assert line == ["P-256 sign 32B", "2", "nettle-O2", "1,000,000", "bearssl-O2", "5.00"]
     swept = of("portable", *(row.model_copy(update={"size": None}) for row in map(whole, test_options_report.grid())))
     assert [line[:2] + line[4:] for line in cells(swept)] == [
@@ -225,7 +225,7 @@ def test_an_answer_has_room_on_a_screen(name: str, whole_run: Run) -> None:
     elif name == "boards":
         reading = board_reading()
     else:
-        reading = test_crypto_report.reading(test_crypto_report.WHOLE, test_crypto_report.RECOMMENDED)
+        reading = test_crypto_report.crypto_reading(test_crypto_report.WHOLE, test_crypto_report.RECOMMENDED)
     there = sections(reading)
     for answer in answers(reading):
         assert answer.table

@@ -3,14 +3,14 @@
 
 from collections.abc import Mapping
 from statistics import mean, stdev
-from typing import Any
 
 import pytest
 
+from readings import cells, reading, row
 from worldwise.base.tables import Section
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.families.hardclock.tables import SOURCE, HostFit, armv7_sections, verdict
-from worldwise.read.models import Reading, Row
+from worldwise.read.models import Row
 from worldwise.read.published import Published
 
 CURVES = ("secp256r1", "secp384r1", "secp256k1")
@@ -23,55 +23,31 @@ LEVELS = {
 THEIRS = (22694.1, 77037.7, 49213.2, 164329.9, 21187.9, 67489.7)
 
 
-def row(curve: str, operation: str, level: str, thousands: float, **other: Any) -> Row:
+def figure(curve: str, operation: str, level: str, thousands: float, library: str = "mbedtls28") -> Row:
     samples = tuple(int(1000 * thousands) + number for number in range(12))
-    fields: dict[str, Any] = {
-        "target": "linux-armv7",
-        "implementation": "mbedtls28",
-        "variant": f"mbedtls28-{level}",
-        "optimisation": level,
-        "operation": operation,
-        "measure": operation,
-        "place": "linux",
-        "parameters": f"curve={curve},size=32B",
-        "curve": curve,
-        "includes": "the operation",
-        "n": 12,
-        "samples": samples,
-        "mean": mean(samples),
-        "stdev": stdev(samples),
-        "median": 1000 * thousands,
-    }
-    return Row.model_construct(**fields | other)
+    case = f"linux-armv7/{library}-{level}/{operation},curve={curve},size=32B"
+    others = {"samples": samples, "mean": mean(samples), "stdev": stdev(samples), "includes": "the operation"}
+    return row(case, operation, "linux", 1000 * thousands, n=12, **others)
 
 
 def rows(levels: Mapping[str, tuple[float, ...]] = LEVELS) -> list[Row]:
     return [
-        row(curve, operation, level, thousands)
+        figure(curve, operation, level, thousands)
         for level, counts in levels.items()
         for (curve, operation), thousands in zip(CELLS, counts, strict=True)
     ]
 
 
-def reading(found: list[Row], clocks: tuple[ClockReading, ...] = ()) -> Reading:
-    source = Published(SOURCE)
-    return Reading.model_construct(
-        rows=tuple(found),
-        parts=(ClocksSaid(clocks=clocks),),
-        published_table=source.table,
-        published_reason=source.reason,
-    )
+def of_rows(
+    found: list[Row], title: str = "", full: bool = False, clocks: tuple[ClockReading, ...] = ()
+) -> list[Section]:
+    beside = reading(found, published=SOURCE, parts=(ClocksSaid(clocks=clocks),))
+    return [each for each in armv7_sections(beside, full) if each.title.startswith(title)]
 
 
-def sections(found: list[Row], title: str, full: bool = False) -> list[Section]:
-    return [each for each in armv7_sections(reading(found), full) if each.title.startswith(title)]
-
-
-def lines(found: list[Row], title: str, full: bool = False) -> list[list[str]]:
-    (one,) = sections(found, title, full)
-    assert one.table
-    assert all(len(line) == len(one.table.headers) for line in one.table.rows)
-    return one.table.rows
+def lines(found: list[Row], title: str) -> list[list[str]]:
+    (one,) = of_rows(found, title)
+    return cells(one)
 
 
 def test_the_published_table_has_six_cells_of_twelve_runs_and_no_unknown_units() -> None:
@@ -82,13 +58,13 @@ def test_the_published_table_has_six_cells_of_twelve_runs_and_no_unknown_units()
 
 
 def test_a_run_without_it_has_none_of_the_tables() -> None:
-    assert armv7_sections(reading([])) == []
-    assert armv7_sections(reading([row("ed25519", "sign", "O2", 100)])) == []
-    assert armv7_sections(reading([row("secp256r1", "sign", "O2", 100, implementation="openssl")])) == []
+    assert of_rows([]) == []
+    assert of_rows([figure("ed25519", "sign", "O2", 100)]) == []
+    assert of_rows([figure("secp256r1", "sign", "O2", 100, "openssl")]) == []
 
 
 def test_their_layout_has_ours_beside_each_run_and_both_means() -> None:
-    nearest, usual = sections(rows(), "ECDSA of mbed TLS 2.28.3")
+    nearest, usual = of_rows(rows(), "ECDSA of mbed TLS 2.28.3")
     assert not nearest.notes
     assert usual.title.endswith("ours at -O2")
     assert usual.table
@@ -103,9 +79,9 @@ def test_their_layout_has_ours_beside_each_run_and_both_means() -> None:
 
 def test_only_the_level_it_looks_like_and_the_usual_one_stand_beside_it_unless_all_are_asked_for() -> None:
     many = rows(LEVELS | {"Os": tuple(2 * value for value in LEVELS["O2"])})
-    titles = [each.title.rpartition(" ")[2] for each in sections(many, "ECDSA")]
+    titles = [each.title.rpartition(" ")[2] for each in of_rows(many, "ECDSA")]
     assert titles == ["-O0", "-O2"]
-    assert [each.title.rpartition(" ")[2] for each in sections(many, "ECDSA", True)] == ["-O0", "-Os", "-O2"]
+    assert [each.title.rpartition(" ")[2] for each in of_rows(many, "ECDSA", True)] == ["-O0", "-Os", "-O2"]
 
 
 def test_a_cell_that_was_not_measured_is_a_dash_and_its_level_takes_no_part() -> None:
@@ -126,13 +102,13 @@ def test_rates_and_ratios_are_those_of_the_means() -> None:
 
 
 def test_the_level_whose_rate_is_constant_is_found_whatever_the_speed_of_their_host() -> None:
-    (one,) = sections(
+    (one,) = of_rows(
         rows({"O0": tuple(7 * value for value in THEIRS), "O2": LEVELS["O2"]}), "Which optimisation level: how"
     )
     assert one.table
     assert one.table.rows[0][1:6] == ["7,000", "7,000", "1.00", "0.0", "0.0"]
     assert one.notes[0].startswith("Shown that they look like -O0")
-    (other,) = sections(rows({"O0": LEVELS["O2"], "O2": THEIRS}), "Which optimisation level: how")
+    (other,) = of_rows(rows({"O0": LEVELS["O2"], "O2": THEIRS}), "Which optimisation level: how")
     assert other.notes[0].startswith("Refuted that they look like -O0")
 
 
@@ -144,7 +120,7 @@ def test_builds_with_options_are_told_apart_by_their_rates_alone() -> None:
     found = [*rows(), *other]
     assert [line[0] for line in lines(found, "Which optimisation level: how")] == ["-O0", "-O2", "-O2, asm-off"]
     assert len(lines(found, "Which optimisation level: ratios")[0]) == 4
-    assert [each.title.rpartition("ours at ")[2] for each in sections(found, "ECDSA", True)] == ["-O0", "-O2"]
+    assert [each.title.rpartition("ours at ")[2] for each in of_rows(found, "ECDSA", True)] == ["-O0", "-O2"]
     # A sweep on one curve says nothing of ratios between curves.
     assert [line[0] for line in lines([*rows(), *other[:2]], "Which optimisation level: how")] == ["-O0", "-O2"]
 
@@ -203,7 +179,7 @@ def clock(measure: str, instructions: float, hardclock: float) -> ClockReading:
 
 def test_the_clock_is_shown_beside_the_count_with_its_ratio() -> None:
     clocks = (clock("sign", 4_614_000, 4615), clock("loop", 2_000_000, 2001))
-    (one,) = armv7_sections(reading([], clocks))
+    (one,) = of_rows([], clocks=clocks)
     assert one.table
     assert one.table.rows[0] == [
         "Linux on Armv7-A (Cortex-A9)",

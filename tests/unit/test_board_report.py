@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +15,13 @@ import boards
 import command_line
 from board_reading import board_reading, board_row
 from command_line import Answer
+from readings import titled
 from synthetic import write_run
 from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
+from worldwise.libraries.boards import boards as real_boards
 from worldwise.libraries.boards import by_core
+from worldwise.libraries.portable import portables
 from worldwise.plan.case import Case
 from worldwise.read.family_fields import BoardTimes, Footprint
 from worldwise.read.models import Reading
@@ -27,11 +31,6 @@ from worldwise.run.folder.rundir import Run
 
 M3, M4 = "nucleo-f103rb", "nucleo-f446re"
 WHAT_A_TEE_HAS = ("key generation", "Price of the TEE", "What -O2 gives", "Time if a core", "How to read this")
-
-
-@pytest.fixture(scope="module")
-def reading() -> Reading:
-    return board_reading()
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +44,7 @@ def board_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def section(reading: Reading, title: str, full: bool = False) -> Section:
-    (found,) = (each for each in sections(reading, full) if each.title.startswith(title))
-    return found
+    return titled(sections(reading, full), title)
 
 
 def table(reading: Reading, title: str) -> Table:
@@ -59,9 +57,9 @@ def titles(reading: Reading) -> list[str]:
     return [each.title for each in sections(reading)]
 
 
-def test_a_run_of_boards_has_these_parts_and_none_of_a_tee(reading: Reading) -> None:
+def test_a_run_of_boards_has_these_parts_and_none_of_a_tee(two_boards: Reading) -> None:
     """If this fails, a table is missing, or a TEE's table shows boards."""
-    assert titles(reading) == [
+    assert titles(two_boards) == [
         f"{M3}: ST Nucleo-F103RB (Cortex-M3) at 72 MHz (n = 5)",
         f"{M3}: published figures beside ours",
         f"{M3}: not available",
@@ -75,14 +73,14 @@ def test_a_run_of_boards_has_these_parts_and_none_of_a_tee(reading: Reading) -> 
     ]
 
 
-def test_a_run_of_both_has_both(whole_run: Run, reading: Reading) -> None:
+def test_a_run_of_both_has_both(whole_run: Run, two_boards: Reading) -> None:
     """If this fails, boards push a TEE's tables out, or change them."""
     tee = read_run(whole_run)
-    both = tee.model_copy(update={"rows": tee.rows + reading.rows, "unavailable": reading.unavailable})
+    both = tee.model_copy(update={"rows": tee.rows + two_boards.rows, "unavailable": two_boards.unavailable})
     plain, mixed = sections(tee, full=True), sections(both, full=True)
     assert [each for each in mixed if each in plain] == plain
-    assert [each.title for each in mixed if each not in plain] == titles(reading)
-    assert not any(name in title for title in titles(reading) for name in WHAT_A_TEE_HAS)
+    assert [each.title for each in mixed if each not in plain] == titles(two_boards)
+    assert not any(name in title for title in titles(two_boards) for name in WHAT_A_TEE_HAS)
 
 
 def test_a_run_without_boards_has_no_column_of_theirs(whole_run: Run) -> None:
@@ -92,9 +90,9 @@ def test_a_run_without_boards_has_no_column_of_theirs(whole_run: Run) -> None:
         assert name not in header.split(",")
 
 
-def test_a_boards_table_has_counts_time_memory_and_rank(reading: Reading) -> None:
+def test_a_boards_table_has_counts_time_memory_and_rank(two_boards: Reading) -> None:
     """If this fails, a column shows something else than its header says."""
-    shown = table(reading, f"{M4}: ST")
+    shown = table(two_boards, f"{M4}: ST")
     assert [header.replace("\n", " ") for header in shown.headers] == [
         *("operation", "curve", "library", "median instr", "at 180 MHz us"),
         *("stack bytes", "heap bytes", "flash bytes", "RAM bytes", " rank"),
@@ -131,41 +129,41 @@ def test_memory_that_is_not_known_is_a_dash_and_none_is_0() -> None:
     assert line[-5:] == ["-", "0", "-", "-", "-"]
 
 
-def test_what_nobody_has_is_said_not_left_out(reading: Reading) -> None:
+def test_what_nobody_has_is_said_not_left_out(two_boards: Reading) -> None:
     """If this fails, a curve without a library looks as if nobody had asked."""
-    shown = table(reading, f"{M4}: ST")
+    shown = table(two_boards, f"{M4}: ST")
     nobodys = [line for line in shown.rows if "not available" in line]
     assert [line[:4] for line in nobodys] == [
         ["sign", "secp112r1", "none", "not available"],
         ["verify", "secp112r1", "none", "not available"],
     ]
-    why = table(reading, f"{M3}: not available")
+    why = table(two_boards, f"{M3}: not available")
     assert sorted(why.rows) == [
         ["any", "sign, verify", "secp112r1", "no library here has secp112r1"],
         ["micro-ecc", "sign, verify", "ed25519", "the library has none of these"],
         ["p256-cortex-m4", "sign, verify", "secp256r1", "p256-cortex-m4 is for Cortex-M4, M7 and M33"],
     ]
-    full = section(reading, f"{M3}: not available", full=True).table
+    full = section(two_boards, f"{M3}: not available", full=True).table
     assert full and {"micro-ecc", "wolfssl"} <= {line[0] for line in full.rows if line[2] == "secp112r1"}
 
 
-def test_published_figures_and_gaps(reading: Reading) -> None:
+def test_published_figures_and_gaps(two_boards: Reading) -> None:
     """If this fails, a published figure stands beside another row, or `??` is shown as a figure."""
-    shown = table(reading, f"{M4}: published")
+    shown = table(two_boards, f"{M4}: published")
     assert ["sign 16B", "ed25519", "wolfssl-small-O2", "51,000,640", "298,720 us", "53,769,600", "0.95"] in shown.rows
     assert ["sign 16B", "secp160r1", "micro-ecc-O2", "2,900,640", "??", "??", "-"] in shown.rows
-    notes = section(reading, f"{M4}: published").notes
+    notes = section(two_boards, f"{M4}: published").notes
     assert notes == ["micro-ecc on secp160r1: ?? (listed, never measured)."]
-    assert section(reading, "What the published").notes[-1] == reading.published_reason
+    assert section(two_boards, "What the published").notes[-1] == two_boards.published_reason
 
 
-def test_boards_stand_beside_each_other(reading: Reading) -> None:
+def test_boards_stand_beside_each_other(two_boards: Reading) -> None:
     """If this fails, the comparison across boards mixes rows up."""
-    shown = table(reading, "Across boards")
+    shown = table(two_boards, "Across boards")
     assert shown.headers == ["operation", "curve", "library", f"{M3}\ninstr", "\nrank", f"{M4}\ninstr", "\nrank"]
     assert ["sign 32B", "secp256r1", "micro-ecc-O2", "9,434,000", "3", "8,900,000", "4"] in shown.rows
     assert ["sign 32B", "secp256r1", "p256-cortex-m4-O2", "-", "-", "480,000", "1"] in shown.rows
-    alone = board_reading([row for row in reading.rows if row.board == M4])
+    alone = board_reading([row for row in two_boards.rows if row.board == M4])
     assert not any(title.startswith("Across") for title in titles(alone))
 
 
@@ -175,21 +173,31 @@ def test_boards_go_by_their_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_core([M4, "gone", M3, "microbit", M4]) == ["microbit", M3, M4, "gone"]
 
 
-def test_dhrystone(reading: Reading) -> None:
+def test_a_module_first_imported_beside_stand_ins_keeps_none_of_them() -> None:
+    """If this fails, which tests ran before in the same process decides what a table knows."""
+    known = list(real_boards()), list(portables())
+    with pytest.MonkeyPatch.context() as patch:
+        boards.use(patch)
+        assert list(real_boards()) == list(boards.BOARDS)
+        names = {name: runpy.run_module(f"worldwise.families.{name}.tables") for name in ("tzm", "crypto")}
+    assert (list(names["tzm"]["boards"]()), list(names["crypto"]["portables"]())) == known
+
+
+def test_dhrystone(two_boards: Reading) -> None:
     """If this fails, DMIPS are of another clock or another number of runs."""
-    shown = table(reading, "Dhrystone 2.1")
+    shown = table(two_boards, "Dhrystone 2.1")
     assert shown.rows[-1] == [f"{M4}, ST Nucleo-F446RE (Cortex-M4)", "-O2", "180", "330.0", "310.4", "1.72"]
     row = board_row(M4, "dhrystone", "dhrystone", "", median=1757 * 180.0, runs=1757)
     assert dmips(row) == pytest.approx(1_000_000 / 1757)
-    (note,) = section(reading, "Dhrystone").notes
+    (note,) = section(two_boards, "Dhrystone").notes
     assert "if each instruction took one cycle" in note
 
 
-def test_the_legend_says_what_is_assumed_and_left_out(reading: Reading) -> None:
+def test_the_legend_says_what_is_assumed_and_left_out(two_boards: Reading) -> None:
     """If this fails, a time at one instruction per cycle is taken for a measurement."""
-    text = " ".join(section(reading, "How to read the boards").notes)
+    text = " ".join(section(two_boards, "How to read the boards").notes)
     for words in (
-        reading.part(BoardTimes).board_assumption,
+        two_boards.part(BoardTimes).board_assumption,
         "sign: what one sign takes.",
         "the flash's wait states",
         "QEMU's netduinoplus2",
@@ -199,15 +207,15 @@ def test_the_legend_says_what_is_assumed_and_left_out(reading: Reading) -> None:
         assert words in text
 
 
-def test_every_form_has_the_boards(reading: Reading) -> None:
+def test_every_form_has_the_boards(two_boards: Reading) -> None:
     """If this fails, a form lacks what the others have."""
     stream = io.StringIO()
-    render(reading, Console(file=stream, width=100))
+    render(two_boards, Console(file=stream, width=100))
     text = stream.getvalue()
     assert text.isascii()
     assert "p256-cortex-m4-O2" in text
-    rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
-    assert len(rows) == len(reading.rows)
+    rows = list(csv.DictReader(io.StringIO(to_csv(two_boards))))
+    assert len(rows) == len(two_boards.rows)
     row = next(r for r in rows if r["case"] == f"{M4}/micro-ecc-O2/sign,curve=secp256r1,size=32B")
     assert (row["board"], row["curve"], row["clock_MHz"], row["rank"]) == (M4, "secp256r1", "180.0", "4")
     assert (row["stack_bytes"], row["heap_bytes"], row["flash_bytes"], row["ram_bytes"]) == ("744", "0", "5100", "12")
@@ -215,8 +223,8 @@ def test_every_form_has_the_boards(reading: Reading) -> None:
     assert row["assumed_us_at_1.0_GHz"] == ""
     dhrystone = next(r for r in rows if r["operation"] == "dhrystone")
     assert float(dhrystone["dmips"]) / float(dhrystone["clock_MHz"]) == float(dhrystone["dmips_per_MHz"])
-    assert Reading.model_validate(json.loads(to_json(reading))) == reading
-    blocks = [block.splitlines() for block in to_markdown(reading).split("\n\n") if block.startswith("|")]
+    assert Reading.model_validate(json.loads(to_json(two_boards))) == two_boards
+    blocks = [block.splitlines() for block in to_markdown(two_boards).split("\n\n") if block.startswith("|")]
     assert len(blocks) == 8
     for block in blocks:
         assert len({line.replace("\\|", "").count("|") for line in block}) == 1

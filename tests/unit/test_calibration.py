@@ -107,7 +107,7 @@ def emulate(case: Case, tables: Mapping[str, str]) -> Emulated:
     return Emulated({(measure, "mcu"): samples}, predicted)
 
 
-def reading(libraries: tuple[str, ...] = LIBRARIES, refill: int = 2, register: int = 3, waits: int = 4) -> Reading:
+def planted(libraries: tuple[str, ...] = LIBRARIES, refill: int = 2, register: int = 3, waits: int = 4) -> Reading:
     """A board's cycles with planted numbers, of two operations of each library."""
     rows = []
     for library in libraries:
@@ -128,7 +128,7 @@ def fitted(recorded: Run, of: Reading, *wanted: str) -> CoreFit:
 
 def test_a_run_stands_beside_count_and_prediction(recorded: Run) -> None:
     """If this fails, cycles, instructions or the prediction stand in another column or row."""
-    lines = beside(recorded, reading(), CORE, emulate, load_errors())
+    lines = beside(recorded, planted(), CORE, emulate, load_errors())
     assert len(lines) == 2 * len(LIBRARIES)
     first = lines[0]
     assert first.instructions == INSTRUCTIONS
@@ -148,7 +148,7 @@ def test_a_run_stands_beside_count_and_prediction(recorded: Run) -> None:
 
 def test_the_processors_own_counter_checks_the_emulator(recorded: Run) -> None:
     """If this fails, an emulator that counts wrong looks right."""
-    of = reading()
+    of = planted()
     counted: dict[str, Any] = {
         "calls": 4,
         "switched": 0,
@@ -175,10 +175,10 @@ def test_wait_states_are_those_of_the_runs_clock(recorded: Run) -> None:
     """If this fails, a board at its full clock is predicted as if its flash never waited."""
     clock = ChipClock(name="180MHz", hertz=180_000_000, words="180 MHz")
     fast = replace(recorded, manifest=recorded.manifest.model_copy(update={"chip_clock": clock}))
-    (after_reset, *_), (full, *_) = (beside(run, reading(), CORE, emulate, ErrorLines()) for run in (recorded, fast))
+    (after_reset, *_), (full, *_) = (beside(run, planted(), CORE, emulate, ErrorLines()) for run in (recorded, fast))
     assert after_reset.estimate.cycles == cycles_of(full.case.id, 1, 2, 0)
     assert full.estimate.cycles == cycles_of(full.case.id, 1, 2, 5)
-    assert fit(fast, reading(), CORE, [WAITS], emulate).before == {WAITS: 5}
+    assert fit(fast, planted(), CORE, [WAITS], emulate).before == {WAITS: 5}
 
 
 def test_the_committed_run_says_what_it_is(recorded: Run) -> None:
@@ -196,7 +196,7 @@ def test_the_committed_run_says_what_it_is(recorded: Run) -> None:
 
 def test_planted_numbers_come_back(recorded: Run) -> None:
     """If this fails, a fit finds other numbers than those that made the cycles."""
-    found = fitted(recorded, reading())
+    found = fitted(recorded, planted())
     assert found.before == {"refill": 1, "refill_register": 2, WAITS: 0}
     assert found.after == {"refill": 2, "refill_register": 3, WAITS: 4}
     assert found.undetermined == ()
@@ -208,7 +208,7 @@ def test_planted_numbers_come_back(recorded: Run) -> None:
 
 def test_half_is_held_out_and_never_seen(recorded: Run) -> None:
     """If this fails, the half that judges a fit was fitted to."""
-    of = reading()
+    of = planted()
     out = held_out([row.case for row in of.rows])
     assert len(out) == len(of.rows) // 2
     assert out == held_out([row.case for row in reversed(of.rows)])
@@ -221,13 +221,13 @@ def test_half_is_held_out_and_never_seen(recorded: Run) -> None:
 def test_what_the_cases_do_not_determine_stays(recorded: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a number that no cycle depends on is fitted to noise."""
     monkeypatch.setattr("test_calibration.weights", lambda _: (70_000, 0, 30_000))
-    found = fitted(recorded, reading(waits=1))
+    found = fitted(recorded, planted(waits=1))
     assert found.undetermined == ("refill_register",)
     assert found.changed == {"refill": 2, WAITS: 1}
 
 
 def test_one_number_can_be_fitted_alone(recorded: Run) -> None:
-    found = fitted(recorded, reading(refill=1, register=2), WAITS)
+    found = fitted(recorded, planted(refill=1, register=2), WAITS)
     assert (found.after, found.tried) == ({WAITS: 4}, 8)
 
 
@@ -235,7 +235,7 @@ def test_the_fitted_cores_file_says_where_it_comes_from(
     recorded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a fitted number stands in a core's file without its run, its halves or their errors."""
-    found = fitted(recorded, reading())
+    found = fitted(recorded, planted())
     text = fitted_core(found, found.calibration(recorded))
     path = tmp_path / "cortex-m4-mine.toml"
     path.write_text(text)
@@ -276,7 +276,7 @@ def test_the_fitted_cores_file_says_where_it_comes_from(
 
 def test_what_must_not_be_fitted_is_refused(recorded: Run) -> None:
     """If this fails, a fit is made of what can say nothing."""
-    few = reading(LIBRARIES[:3])
+    few = planted(LIBRARIES[:3])
     with pytest.raises(WorldwiseError, match=r"has 6 cases .* 3 numbers .* need 4 of each"):
         fitted(recorded, few)
     assert fitted(recorded, few, WAITS)
@@ -297,7 +297,7 @@ def test_a_run_that_cannot_judge_is_refused(recorded: Run, whole_run: Run) -> No
     """If this fails, instructions are taken for cycles, or two boards for one."""
     with pytest.raises(WorldwiseError, match="has instructions; cycles of silicon alone"):
         require_judge(whole_run, read_run(whole_run))
-    of = reading()
+    of = planted()
     mixed = (of.rows[0].model_copy(update={"unit": "nanoseconds"}), *of.rows[1:])
     with pytest.raises(WorldwiseError, match="has cycles and nanoseconds"):
         require_judge(recorded, of.model_copy(update={"rows": mixed}))
@@ -311,8 +311,8 @@ def test_a_run_that_cannot_judge_is_refused(recorded: Run, whole_run: Run) -> No
 def test_a_fit_that_is_worth_nothing_is_not_written(recorded: Run) -> None:
     """If this fails, a core's file is written that predicts worse, or as before."""
     with pytest.raises(WorldwiseError, match="nothing is written"):
-        fitted(recorded, reading(refill=1, register=2, waits=0)).require_better()
-    of = reading()
+        fitted(recorded, planted(refill=1, register=2, waits=0)).require_better()
+    of = planted()
     out = held_out([row.case for row in of.rows])
     # The held-out half is as the core's file says already.
     rows = [

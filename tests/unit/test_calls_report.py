@@ -5,29 +5,22 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from readings import cells, reading, row, titled
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.base.units import size_text
 from worldwise.families.calls.tables import calls_sections
 from worldwise.plan.case import parse_case
-from worldwise.read.models import Reading, Row
+from worldwise.read.models import Row
 
 SIZES = (16, 4096, 65536, 1 << 20)
 # What sharing, reading and copying cost in these tests: fixed, per byte.
 SHARE, READ, COPY = 40_000, 0.5, 0.25
 
 
-def row(operation: str, measure: str, place: str, median: float, size: int, **parameters: str) -> Row:
+def figure(operation: str, measure: str, place: str, median: float, size: int, **parameters: str) -> Row:
     words = [f"size={size_text(size)}", *(f"{key}={value}" for key, value in parameters.items())]
-    return Row.model_construct(
-        operation=operation,
-        measure=measure,
-        place=place,
-        median=median,
-        size=size,
-        variant="mbedtls-nist-O2",
-        parameters=",".join(words),
-    )
+    return row(f"optee/mbedtls-nist-O2/{operation},{','.join(words)}", measure, place, median)
 
 
 def payload_rows(sizes: Iterable[int] = SIZES) -> list[Row]:
@@ -46,7 +39,7 @@ def payload_rows(sizes: Iterable[int] = SIZES) -> list[Row]:
                 ("once", "ta", READ * size),
                 ("once", "client", once),
             ):
-                rows.append(row("payload", measure, place, median, size, **memory))
+                rows.append(figure("payload", measure, place, median, size, **memory))
     return rows
 
 
@@ -60,26 +53,19 @@ def call_rows(cost: Callable[[int, int, int], float] = invoke) -> list[Row]:
     cases += [(1, 0, size) for size in SIZES]
     cases += [(8, 3, 65536)]
     return [
-        row("call", end, "client", cost(*case), case[2], sessions=str(case[0]), parameters=str(case[1]))
+        figure("call", end, "client", cost(*case), case[2], sessions=str(case[0]), parameters=str(case[1]))
         for case in cases
         for end in ("oldest", "newest")
     ]
 
 
-def reading(rows: Iterable[Row]) -> Reading:
-    return Reading.model_construct(rows=tuple(rows), attempts=())
-
-
 def section(rows: Iterable[Row], title: str, full: bool = False) -> Section:
-    (found,) = (each for each in calls_sections(reading(rows), full) if each.title.startswith(title))
-    return found
+    return titled(calls_sections(reading(rows), full), title)
 
 
-def cells(rows: Iterable[Row], title: str, full: bool = False) -> list[dict[str, str]]:
-    table = section(rows, title, full).table
-    assert table
-    assert all(len(line) == len(table.headers) for line in table.rows)
-    return [dict(zip(table.headers, line, strict=True)) for line in table.rows]
+def lines(rows: Iterable[Row], title: str, full: bool = False) -> list[dict[str, str]]:
+    found = section(rows, title, full)
+    return [dict(zip(found.table.headers, line, strict=True)) for line in cells(found) if found.table]
 
 
 def test_a_run_without_calls_has_none_of_it() -> None:
@@ -87,7 +73,7 @@ def test_a_run_without_calls_has_none_of_it() -> None:
 
 
 def test_copying_has_a_number() -> None:
-    found = cells(payload_rows(), "A payload by each kind")[-1]
+    found = lines(payload_rows(), "A payload by each kind")[-1]
     assert found["payload"] == "1MiB"
     assert found["registered\ninstr"] == f"{30_000 + READ * 2**20:,.0f}"
     assert found["of it\nsharing"] == "40,000"
@@ -96,7 +82,7 @@ def test_copying_has_a_number() -> None:
 
 
 def test_registering_pays_off_where_its_cost_is_saved() -> None:
-    found = cells(payload_rows(), "One payload alone")
+    found = lines(payload_rows(), "One payload alone")
     # A registration costs what a temporary reference costs each time: the second call is ahead.
     assert [line["registered:\nset up"] for line in found] == ["40,000"] * 4
     assert [line["registered:\npays off"] for line in found] == ["2"] * 4
@@ -106,16 +92,16 @@ def test_registering_pays_off_where_its_cost_is_saved() -> None:
 
 def test_a_kind_that_was_not_measured_is_a_dash() -> None:
     rows = [each for each in payload_rows() if "allocated" not in each.parameters]
-    found = cells(rows, "A payload by each kind")[0]
+    found = lines(rows, "A payload by each kind")[0]
     assert (found["allocated\ninstr"], found["copy in\nthe client"]) == ("-", "-")
 
 
 def test_lines_of_payloads_are_found_again() -> None:
-    found = {(line["what"], line["memory"]): line for line in cells(payload_rows(), "Shared memory as fixed")}
+    found = {(line["what"], line["memory"]): line for line in lines(payload_rows(), "Shared memory as fixed")}
     line = found["call, TA reads all", "allocated"]
     assert (line["fixed\ninstr"], line["per byte\ninstr"]) == ("30,000", "0.7500")
     assert found["copy in the TA", "any"]["per byte\ninstr"] == "0.5000"
-    everything = cells(payload_rows(), "Shared memory as fixed", full=True)
+    everything = lines(payload_rows(), "Shared memory as fixed", full=True)
     assert len(everything) == len(found) * len(SIZES)
 
 
@@ -131,11 +117,11 @@ def test_pages_that_cost_differently_are_told() -> None:
 
 
 def test_lines_of_calls_and_their_sum() -> None:
-    found = {(line["per"], line["session"]): line for line in cells(call_rows(), "An invocation as fixed")}
+    found = {(line["per"], line["session"]): line for line in lines(call_rows(), "An invocation as fixed")}
     assert found["session", "oldest"]["per one\ninstr"] == "14.000"
     assert found["value", "newest"]["per one\ninstr"] == "23.000"
     assert found["byte", "oldest"]["per one\ninstr"] == "0.125"
-    (line, _) = cells(call_rows(), "Several things")
+    (line, _) = lines(call_rows(), "Several things")
     assert line["measured\ninstr"] == line["by the lines\ninstr"]
     assert line["measured /\nby the lines"] == "1.00"
     assert any("costs 54,000 more than none" in note for note in section(call_rows(), "An invocation as fixed").notes)
@@ -145,18 +131,21 @@ def test_what_does_not_add_up_is_seen() -> None:
     def dearer(sessions: int, values: int, size: int) -> float:
         return invoke(sessions, values, size) * (2 if sessions == 8 and size else 1)
 
-    assert cells(call_rows(dearer), "Several things")[0]["measured /\nby the lines"] == "2.00"
+    assert lines(call_rows(dearer), "Several things")[0]["measured /\nby the lines"] == "2.00"
 
 
 def test_calls_are_listed_least_first() -> None:
-    found = cells(call_rows(), "An invocation of a command")
+    found = lines(call_rows(), "An invocation of a command")
     assert found[0]["oldest: more\nthan least"] == "0"
     assert [line["sessions\nopen"] for line in found][-1] == "8"
     assert found[-1]["memory\nshared"] == "64KiB"
 
 
 def test_disturbed_cases_stay_out() -> None:
-    rows = [row("payload", "read", "client", 1, 16, load="busy"), row("payload", "read", "ta", 1, 16, load="busy")]
+    rows = [
+        figure("payload", "read", "client", 1, 16, load="busy"),
+        figure("payload", "read", "ta", 1, 16, load="busy"),
+    ]
     assert calls_sections(reading(rows)) == []
 
 

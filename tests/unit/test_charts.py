@@ -37,11 +37,6 @@ HASHES = [
 
 
 @pytest.fixture(scope="module")
-def reading(whole_run: Run) -> Reading:
-    return read_run(whole_run)
-
-
-@pytest.fixture(scope="module")
 def hashing(tmp_path_factory: pytest.TempPathFactory) -> Reading:
     return read_run(write_run(tmp_path_factory.mktemp("runs"), HASHES))
 

@@ -16,7 +16,7 @@ from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.run.folder.rundir import Run
 
 
-def row(library: str = "bearssl", median: float = 1000.0, **changed: Any) -> Row:
+def rival(library: str = "bearssl", median: float = 1000.0, **changed: Any) -> Row:
     return board_row(library=library, median=median).model_copy(update=changed)
 
 
@@ -36,34 +36,34 @@ def row(library: str = "bearssl", median: float = 1000.0, **changed: Any) -> Row
 )
 def test_only_what_does_the_same_is_compared(changed: dict[str, Any]) -> None:
     """If this fails, a signature of another size, curve, board, place or unit wins a contest."""
-    found = matches([row(), row("p256-m", 10.0, **changed)])
+    found = matches([rival(), rival("p256-m", 10.0, **changed)])
     assert [len(match.rows) for match in found] == [1, 1]
 
 
 def test_a_family_frees_what_its_competitors_choose_and_holds_apart_the_rest() -> None:
-    rows = [row(parameters=f"size=32B,memory={kind}", median=cost) for kind, cost in (("a", 5.0), ("b", 7.0))]
+    rows = [rival(parameters=f"size=32B,memory={kind}", median=cost) for kind, cost in (("a", 5.0), ("b", 7.0))]
     assert len(matches(rows)) == 2
     (match,) = matches(rows, alike("memory"))
     assert match.times == 7 / 5
-    levels = [row(), row(optimisation="Os", variant="bearssl-Os")]
+    levels = [rival(), rival(optimisation="Os", variant="bearssl-Os")]
     assert len(matches(levels)) == 1
     assert len(matches(levels, apart=lambda one: one.optimisation)) == 2
 
 
 def test_equals_win_together() -> None:
     """If this fails, the alphabet or the order of a suite decides."""
-    (match,) = matches([row("wolfssl", 5.0), row("bearssl", 5.0), row("p256-m", 9.0)])
+    (match,) = matches([rival("wolfssl", 5.0), rival("bearssl", 5.0), rival("p256-m", 9.0)])
     assert names(match.least()) == "wolfssl-O2 +1 equal"
     assert names(match.most()) == "p256-m-O2"
     assert match.differs
-    (level,) = matches([row("wolfssl", 5.0), row("bearssl", 5.0)])
+    (level,) = matches([rival("wolfssl", 5.0), rival("bearssl", 5.0)])
     assert not level.differs
-    (alone,) = matches([row()])
+    (alone,) = matches([rival()])
     assert alone.times is None
 
 
 def test_a_row_without_flash_is_not_the_smallest() -> None:
-    rows = [row("bearssl"), row("p256-m", parts=())]
+    rows = [rival("bearssl"), rival("p256-m", parts=())]
     (match,) = matches(rows)
     assert [one.implementation for one in match.least(flash_of)] == ["bearssl"]
 
@@ -96,7 +96,7 @@ def test_what_differs_is_a_column_and_what_does_not_stands_in_the_title() -> Non
 def test_two_rows_in_one_cell_are_refused() -> None:
     """If this fails, the last of two variants stands in a table under the name of both."""
     with pytest.raises(ValueError, match="are one cell of"):
-        side_by_side([row("bearssl"), row("p256-m")], lambda one: one.operation, lambda _: "one", ["one"])
+        side_by_side([rival("bearssl"), rival("p256-m")], lambda one: one.operation, lambda _: "one", ["one"])
 
 
 def test_instructions_are_not_divided_by_cycles_in_a_sentence() -> None:
@@ -111,13 +111,13 @@ def test_instructions_are_not_divided_by_cycles_in_a_sentence() -> None:
         note="",
         ratio=0.2,
     )
-    assert published_surprises([row(published=(figure,))]) == ()
-    (text,) = published_surprises([row(published=(figure,), board="", target="optee")])
+    assert published_surprises([rival(published=(figure,))]) == ()
+    (text,) = published_surprises([rival(published=(figure,), board="", target="optee")])
     assert "takes 0.20 times the instructions of riot-ecc-mcu" in text
 
 
 def test_a_range_is_a_range_and_its_board_is_named() -> None:
-    (text,) = spread_surprises([row(min=30_499, max=55_607, median=30_510.0)])
+    (text,) = spread_surprises([rival(min=30_499, max=55_607, median=30_510.0)])
     assert "on nucleo-f446re took 30,499 to 55,607 instructions, a range of 82 % of the median" in text
 
 

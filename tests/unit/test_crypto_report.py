@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from board_reading import board_reading, board_row
+from readings import cells, titled
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.tables import Section
 from worldwise.families.crypto.tables import crypto_columns, crypto_sections, subject_text
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
@@ -66,20 +66,10 @@ def _row(case_id: str, place: str, median: float, stack: int | None = None) -> R
     return found.with_part(TaSize(ta_loaded=200_000, ta_file=90_000)) if in_tee else found
 
 
-def reading(listed: Iterable[Row], recommended: str = "", unavailable: Iterable[NotAvailable] = ()) -> Reading:
+def crypto_reading(listed: Iterable[Row], recommended: str = "", unavailable: Iterable[NotAvailable] = ()) -> Reading:
     change = {"rows": tuple(listed), "unavailable": tuple(unavailable)}
     changed: Reading = board_reading().model_copy(update=change)
     return changed.with_part(Recommended(recommended=recommended))
-
-
-def section(found: Iterable[Section], title: str) -> Section:
-    (one,) = (each for each in found if each.title.startswith(title))
-    return one
-
-
-def lines(found: Section) -> list[list[str]]:
-    assert found.table
-    return found.table.rows
 
 
 WHOLE = [
@@ -96,7 +86,9 @@ WHOLE = [
 
 def test_the_table_ranks_what_does_the_same() -> None:
     """If this fails, one operation is compared with another, or the order is not that of the client's figures."""
-    table = lines(section(crypto_sections(reading(WHOLE)), "Which implementation in a TA: medians at -O2 (n = 100)"))
+    table = cells(
+        titled(crypto_sections(crypto_reading(WHOLE)), "Which implementation in a TA: medians at -O2 (n = 100)")
+    )
     assert [(line[0], line[1], line[7]) for line in table] == [
         ("P-256 sign", "wolfssl-sp", "1"),
         ("P-256 sign", "mbedtls-nist", "2"),
@@ -113,11 +105,11 @@ def test_the_table_ranks_what_does_the_same() -> None:
 def test_another_machine_s_linux_is_not_set_beside_a_ta(before: bool) -> None:
     other = linux(f"linux-armv8/wolfssl-sp-O2/{SIGN}", 374_000)
     listed = [*other, *WHOLE] if before else [*WHOLE, *other]
-    assert crypto_sections(reading(listed, RECOMMENDED)) == crypto_sections(reading(WHOLE, RECOMMENDED))
+    assert crypto_sections(crypto_reading(listed, RECOMMENDED)) == crypto_sections(crypto_reading(WHOLE, RECOMMENDED))
 
 
 def test_memory_and_random_bytes_have_a_table_of_their_own() -> None:
-    table = lines(section(crypto_sections(reading(WHOLE)), "What shared memory and random bytes change"))
+    table = cells(titled(crypto_sections(crypto_reading(WHOLE)), "What shared memory and random bytes change"))
     assert [line[2:] for line in table] == [
         ["allocated", "tee", "196,000", "46,000", "242,000", "-85,000"],
         ["temporary", "bench", "188,000", "139,000", "327,000", "-"],
@@ -126,10 +118,10 @@ def test_memory_and_random_bytes_have_a_table_of_their_own() -> None:
 
 def test_the_recommendation_is_set_against_what_was_published_and_the_default() -> None:
     """If this fails, a ratio has lost one of its sides."""
-    found = section(
-        crypto_sections(reading(WHOLE, RECOMMENDED)), "Recommended attestation signature: wolfssl-sp-O2/sign"
+    found = titled(
+        crypto_sections(crypto_reading(WHOLE, RECOMMENDED)), "Recommended attestation signature: wolfssl-sp-O2/sign"
     )
-    assert [line[0] for line in lines(found)] == [
+    assert [line[0] for line in cells(found)] == [
         "from the client's call to its return",
         "of it in the TA",
         "of it the way there and back",
@@ -138,7 +130,7 @@ def test_the_recommendation_is_set_against_what_was_published_and_the_default() 
         "libtomcrypt-O2, from the client",
         "published, in the TA",
     ]
-    by_name = {line[0]: line[1:] for line in lines(found)}
+    by_name = {line[0]: line[1:] for line in cells(found)}
     assert by_name["from the client's call to its return"] == ["242,000", "11.98", "-"]
     assert by_name["of it the way there and back"][0] == "46,000"
     assert by_name["libtomcrypt-O2, from the client"] == ["140,150,000", "0.02", "579.13"]
@@ -151,14 +143,14 @@ def test_the_recommendation_is_set_against_what_was_published_and_the_default() 
 
 def test_random_bytes_of_the_bench_are_owned_up_to() -> None:
     case = f"optee/wolfssl-sp-O2/{SIGN}"
-    found = section(crypto_sections(reading(WHOLE, case)), "Recommended")
+    found = titled(crypto_sections(crypto_reading(WHOLE, case)), "Recommended")
     assert any("a real TA must take them from TEE_GenerateRandom" in note for note in found.notes)
 
 
 def test_nothing_is_said_of_a_run_without_these_operations() -> None:
     assert crypto_sections(board_reading()) == []
     assert crypto_columns(board_reading()) == {}
-    assert set(crypto_columns(reading(WHOLE))) == {"ta_loaded_bytes", "ta_file_bytes", "ta_stack_bytes"}
+    assert set(crypto_columns(crypto_reading(WHOLE))) == {"ta_loaded_bytes", "ta_file_bytes", "ta_stack_bytes"}
 
 
 def test_what_is_not_available_is_told_once() -> None:
@@ -171,9 +163,9 @@ def test_what_is_not_available_is_told_once() -> None:
     core = NotAvailable(
         target="linux", implementation="mbedtls", curve="secp256r1", operation="sign", reason="OP-TEE's"
     )
-    found = section(crypto_sections(reading(WHOLE, "", [*lacking, core])), "Not available")
+    found = titled(crypto_sections(crypto_reading(WHOLE, "", [*lacking, core])), "Not available")
     assert found.notes == ["c25519 in a TA: it has none (P-256 sign, P-256 verify)."]
-    assert len(section(crypto_sections(reading(WHOLE, "", [*lacking, core]), True), "Not available").notes) == 2
+    assert len(titled(crypto_sections(crypto_reading(WHOLE, "", [*lacking, core]), True), "Not available").notes) == 2
 
 
 def test_every_library_has_a_licence_and_says_what_it_claims() -> None:

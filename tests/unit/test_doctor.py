@@ -9,8 +9,9 @@ import re
 import subprocess
 import sys
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -371,19 +372,19 @@ def test_mirrors_are_tried_with_network_alone(tmp_path: Path, monkeypatch: pytes
     """If this fails, the doctor hangs where there is no network, or says of a mirror what it did not see."""
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", f"file://{tmp_path}/mirror")
     tried: list[str] = []
-    problem = network._mirror_problem
+    download = mirrors_module.download
 
-    def look(mirror: str, suite: str) -> str:
-        tried.append(mirror)
-        return problem(mirror, suite)
+    def look(fetches: Sequence[mirrors_module.Fetch], *others: Any) -> subprocess.CompletedProcess[str]:
+        tried.extend(one.address for one in fetches)
+        return download(fetches, *others)
 
-    monkeypatch.setattr(network, "_mirror_problem", look)
+    monkeypatch.setattr(network, "download", look)
     found = list(network.network_points(network=False))
     assert tried == []
     assert found[-1].state == "note"
     assert "not tried: --network does that" in found[-1].found
     found = list(network.network_points(network=True))
-    assert (tried, found[-1].state) == ([f"file://{tmp_path}/mirror"], "wrong")
+    assert (tried, found[-1].state) == ([f"file://{tmp_path}/mirror/dists/trixie/Release"], "wrong")
     assert "choose another mirror with WORLDWISE_DEBIAN_MIRROR" in found[-1].todo
     release = tmp_path / "mirror/dists/trixie/Release"
     release.parent.mkdir(parents=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from board_reading import board_reading, board_row
+from readings import cells
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.tables import Section
 from worldwise.base.units import size_text
 from worldwise.families.echo import client as echo_host
 from worldwise.families.echo.client import EchoClient
@@ -231,7 +231,7 @@ def host_time(server: str, size: int, measure: str, median: float) -> HostTime:
 
 
 @pytest.fixture
-def reading() -> Reading:
+def echoes() -> Reading:
     rows = []
     host = []
     # Out of order: tables put sizes and servers in theirs.
@@ -249,14 +249,8 @@ def test_what_a_run_without_echo_shows() -> None:
     assert echo_sections(board_reading()) == []
 
 
-def cells(part: Section) -> list[list[str]]:
-    assert part.table
-    assert all(len(row) == len(part.table.headers) for row in part.table.rows)
-    return part.table.rows
-
-
-def test_the_tables(reading: Reading) -> None:
-    trips, streams, host = echo_sections(reading)
+def test_the_tables(echoes: Reading) -> None:
+    trips, streams, host = echo_sections(echoes)
     assert cells(trips) == [
         ["1B", "30,001", "75,001", "180,001", "2.50", "6.00"],
         ["1KiB", "31,024", "76,024", "181,024", "2.45", "5.83"],
@@ -268,25 +262,25 @@ def test_the_tables(reading: Reading) -> None:
     assert any("can connect and not listen" in note for note in trips.notes)
 
 
-def test_a_pause_is_told(reading: Reading) -> None:
+def test_a_pause_is_told(echoes: Reading) -> None:
     host = [
         times.model_copy(update={"min": 41_000.0}) if "1KiB,server=socket" in times.parameters else times
-        for times in reading.part(Host).host
+        for times in echoes.part(Host).host
     ]
-    part = echo_sections(reading.with_part(Host(host=tuple(host))))[2]
+    part = echo_sections(echoes.with_part(Host(host=tuple(host))))[2]
     assert any("at 1KiB takes more than 40 ms" in note for note in part.notes)
-    assert not any("40 ms" in note for note in echo_sections(reading)[2].notes)
+    assert not any("40 ms" in note for note in echo_sections(echoes)[2].notes)
 
 
-def test_a_server_that_was_not_measured_has_no_column(reading: Reading) -> None:
-    rows = tuple(row for row in reading.rows if "server=call" in row.parameters)
-    part, _ = echo_sections(reading.model_copy(update={"rows": rows, "parts": ()}))
+def test_a_server_that_was_not_measured_has_no_column(echoes: Reading) -> None:
+    rows = tuple(row for row in echoes.rows if "server=call" in row.parameters)
+    part, _ = echo_sections(echoes.model_copy(update={"rows": rows, "parts": ()}))
     assert cells(part)[0] == ["1B", "75,001", "-"]
     assert not any("TEE Sockets can connect" in note for note in part.notes)
 
 
-def test_full_has_the_spread(reading: Reading) -> None:
-    part = echo_sections(reading, full=True)[0]
+def test_full_has_the_spread(echoes: Reading) -> None:
+    part = echo_sections(echoes, full=True)[0]
     assert part.table
     assert part.table.headers[6:9] == ["Linux: first", "min", "max"]
     assert cells(part)[0][6] == "30,001"

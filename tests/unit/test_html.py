@@ -40,11 +40,6 @@ def page(whole_run: Run) -> str:
     return page_of(whole_run)
 
 
-@pytest.fixture(scope="module")
-def reading(whole_run: Run) -> Reading:
-    return read_run(whole_run)
-
-
 def test_the_first_screen_has_answer_best_worst_and_verdict(page: str) -> None:
     """If this fails, who opens the page has to look for what the run says."""
     first = text_of(page[page.index('id="answer"') : page.index('id="figures"')])

@@ -2,16 +2,18 @@
 """Tables of the key cache under load, from figures that nothing measured; and what a suite may ask of it."""
 
 import re
+from itertools import chain
 
 import pytest
 
+from readings import attempt, cells, reading, row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.families.keycache.report.load_tables import keycache_load_sections
 from worldwise.families.keycache.spec import WORKLOADS
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.models import Attempt, Row
 
 VARIANT = "optee/mbedtls-ce-O2"
 # What things cost in these tests: redis-benchmark's start, a connection, a PING, a use of a key by policy.
@@ -19,36 +21,8 @@ START, CONNECTION, PING = 40_000_000, 5_000_000, 70_000
 USES = {"none": 250_000, "smart": 150_000, "naive": 2_000_000}
 
 
-def row(case: Case, measure: str, mean: float) -> Row:
-    return Row.model_construct(
-        case=case.id,
-        target="optee",
-        operation=case.operation,
-        variant=case.variant,
-        parameters=case.parameter_text,
-        measure=measure,
-        place="client",
-        size=case.size,
-        n=5,
-        mean=mean,
-        includes=f"what is in {measure}",
-        implementation=case.implementation,
-        optimisation=case.optimisation,
-        curve="",
-        chunk=None,
-    )
-
-
-def attempt(case: Case, what: str, result: str) -> Attempt:
-    return Attempt(
-        case=case.id,
-        operation=case.operation,
-        parameters=case.parameter_text,
-        what=what,
-        result=result,
-        detail="",
-        at=None,
-    )
+def figure(case: Case, measure: str, mean: float) -> Row:
+    return row(case.id, measure, "client", mean, mean=mean, n=5, includes=f"what is in {measure}")
 
 
 def load(action: str, policy: str, connections: int, more: str = "") -> tuple[list[Row], list[Attempt]]:
@@ -59,8 +33,8 @@ def load(action: str, policy: str, connections: int, more: str = "") -> tuple[li
     )
     each = PING if action == "ping" else USES[policy]
     rest = START + connections * CONNECTION
-    rows = [row(case, "short", rest + 1000 * each), row(case, "long", rest + 2000 * each)]
-    return rows, [attempt(case, "redis-benchmark 0", "1.50"), attempt(case, "redis-benchmark 1", "4417.39")]
+    rows = [figure(case, "short", rest + 1000 * each), figure(case, "long", rest + 2000 * each)]
+    return rows, [attempt(case.id, "redis-benchmark 0", "1.50"), attempt(case.id, "redis-benchmark 1", "4417.39")]
 
 
 def zipf(policy: str, hits: int, bound: int = 10, clients: int = 1000) -> tuple[list[Row], list[Attempt]]:
@@ -70,32 +44,23 @@ def zipf(policy: str, hits: int, bound: int = 10, clients: int = 1000) -> tuple[
         samples=99,
     )
     said = {"requests": "100000", "keys in the TA": "100", "hits": str(hits), "records opened": str(100_000 - hits)}
-    return [row(case, "requests", 200_000_000.0 - hits)], [attempt(case, *pair) for pair in said.items()]
+    return [figure(case, "requests", 200_000_000.0 - hits)], [attempt(case.id, *pair) for pair in said.items()]
 
 
-def sections(*cases: tuple[list[Row], list[Attempt]]) -> list[Section]:
-    reading = Reading.model_construct(
-        rows=tuple(one for rows, _ in cases for one in rows),
-        attempts=tuple(one for _, attempts in cases for one in attempts),
-    )
-    return keycache_load_sections(reading)
-
-
-def lines(section: Section) -> list[list[str]]:
-    assert section.table
-    assert all(len(line) == len(section.table.headers) for line in section.table.rows)
-    return section.table.rows
+def load_sections(*cases: tuple[list[Row], list[Attempt]]) -> list[Section]:
+    rows, attempts = (chain(*parts) for parts in zip(([], []), *cases, strict=True))
+    return keycache_load_sections(reading(rows, attempts))
 
 
 def test_a_run_without_load_has_none_of_the_tables() -> None:
-    assert sections() == []
+    assert load_sections() == []
 
 
 def test_a_request_costs_what_two_runs_differ_in() -> None:
-    first, legend = sections(load("seal", "smart", 8), load("ping", "smart", 8), load("ping", "smart", 1))
+    first, legend = load_sections(load("seal", "smart", 8), load("ping", "smart", 8), load("ping", "smart", 1))
     assert "mbedtls-ce-O2" in first.title
     assert "5 samples" in first.title
-    assert lines(first) == [
+    assert cells(first) == [
         ["PING 256B", "-", "-", "-", "1", "70,000", "1.00", "28,571", "4,417", "45,000,000"],
         ["", "", "", "", "8", "70,000", "1.00", "28,571", "4,417", "10,000,000"],
         ["SEAL 256B", "smart", "REE FS", "1", "8", "150,000", "2.14", "13,333", "4,417", "10,000,000"],
@@ -113,19 +78,19 @@ def test_policies_and_keys_stand_in_their_order() -> None:
         load("seal", "none", 8),
         load("seal", "smart", 8),
     ]
-    first, _ = sections(*found)
-    assert [line[:4] for line in lines(first)] == [
+    first, _ = load_sections(*found)
+    assert [line[:4] for line in cells(first)] == [
         ["SEAL 256B", "none", "REE FS", "1"],
         ["SEAL 256B", "smart", "REE FS", "1"],
         ["SEAL 256B", "naive", "REE FS", "1"],
         ["SEAL 256B", "smart", "REE FS", "1000"],
     ]
     # Without a PING over as many connections there is no floor to compare with.
-    assert {line[6] for line in lines(first)} == {"-"}
+    assert {line[6] for line in cells(first)} == {"-"}
 
 
 def test_hits_stand_beside_each_other_by_policy() -> None:
-    first, _ = sections(zipf("smart", 65_000), zipf("lru", 56_789), zipf("smart", 35_000, bound=1))
+    first, _ = load_sections(zipf("smart", 65_000), zipf("lru", 56_789), zipf("smart", 35_000, bound=1))
     assert first.table
     assert first.table.headers[-6:] == [
         "hits:\nlru",
@@ -135,7 +100,7 @@ def test_hits_stand_beside_each_other_by_policy() -> None:
         "instr:\nlru",
         "smart",
     ]
-    assert lines(first) == [
+    assert cells(first) == [
         ["zipf-0.99", "REE FS", "1,000", "1 %", "100,000", "-", "35,000", "-", "35.0", "-", "199,965"],
         [
             *("zipf-0.99", "REE FS", "1,000", "10 %", "100,000"),

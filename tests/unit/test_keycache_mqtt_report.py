@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of messages through the broker, from figures that nothing measured; and what a suite may ask of it."""
 
+from itertools import chain
+from typing import Any
+
 import pytest
 
+from readings import cells, reading, row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
@@ -18,24 +22,8 @@ EMPTY, OPEN, SEAL = 30_000, 40_000, 50_000
 CLIENTS, REQUEST, SWITCH = 50_000, 100_000, 40_000
 
 
-def row(case: Case, measure: str, place: str, middle: float) -> Row:
-    return Row.model_construct(
-        case=case.id,
-        target="optee",
-        operation=case.operation,
-        variant=case.variant,
-        parameters=case.parameter_text,
-        measure=measure,
-        place=place,
-        size=case.size,
-        n=9,
-        median=middle,
-        min=int(middle) - 1,
-        max=int(middle) + 1,
-        includes=f"what is in {measure} at {place}",
-        implementation=case.implementation,
-        optimisation=case.optimisation,
-    )
+def figure(case: Case, measure: str, place: str, middle: float) -> Row:
+    return row(case.id, measure, place, middle, n=9, min=int(middle) - 1, max=int(middle) + 1)
 
 
 def message(relay: str, subscribers: int, of_ta: int, more: str = "") -> list[Row]:
@@ -46,58 +34,49 @@ def message(relay: str, subscribers: int, of_ta: int, more: str = "") -> list[Ro
     asked = 0 if relay == "off" else invoke + REQUEST
     client = asked + subscribers * CLIENTS
     places = {"storage": 0, "ta": ta, "invoke": invoke, "relay": asked, "client": client}
-    return [*(row(case, "message", place, count) for place, count in places.items()), row(case, "burst", "client", 8e6)]
+    return [
+        *(figure(case, "message", place, count) for place, count in places.items()),
+        figure(case, "burst", "client", 8e6),
+    ]
 
 
 def floor() -> list[Row]:
     """An empty invoke, and the AES of a message."""
     call = parse_case(f"{VARIANT}/call,size=0B", samples=9)
-    rows = [row(call, "oldest", "client", EMPTY)]
+    rows = [figure(call, "oldest", "client", EMPTY)]
     for direction, whole in (("encrypt", SEAL), ("decrypt", OPEN)):
         aes = parse_case(f"{VARIANT}/aes,size=256B,key=256,mode=gcm,direction={direction}", samples=9)
         parts = {"set-key": whole - 2, "set-iv": 1, "cipher": 1}
-        rows += [row(aes, measure, "ta", count) for measure, count in parts.items()]
+        rows += [figure(aes, measure, "ta", count) for measure, count in parts.items()]
     return rows
 
 
-def reading(*rows: list[Row]) -> Reading:
+def published(*rows: list[Row]) -> Reading:
+    """The rows beside the paper's two figures of a message."""
+    common: dict[str, Any] = {"source": "mqttz-keys", "operation": "message to 8 subscribers", "unit": "s"}
     figures = tuple(
-        Figure.model_construct(
-            source="mqttz-keys",
-            operation="message to 8 subscribers",
-            algorithm=f"re-encryption in the {world}",
-            value=value,
-            unit="s",
-        )
+        Figure.model_construct(algorithm=f"re-encryption in the {world}", value=value, **common)
         for world, value in (("REE", 0.5), ("TEE", 1.0))
     )
-    return Reading.model_construct(
-        rows=tuple(one for some in rows for one in some), published_table=figures, published_reason="Why they differ."
-    )
+    return reading(chain(*rows), published_table=figures, published_reason="Why they differ.")
 
 
-def lines(section: Section) -> list[list[str]]:
-    assert section.table
-    assert all(len(line) == len(section.table.headers) for line in section.table.rows)
-    return section.table.rows
-
-
-def sections(*rows: list[Row]) -> dict[str, Section]:
-    found = keycache_mqtt_sections(reading(*rows))
+def by_name(*rows: list[Row]) -> dict[str, Section]:
+    found = keycache_mqtt_sections(published(*rows))
     return {section.name.removesuffix("-mbedtls-ce-o2"): section for section in found}
 
 
 def test_a_run_without_a_broker_has_none_of_the_tables() -> None:
-    assert keycache_mqtt_sections(reading(floor())) == []
-    assert keycache_mqtt_answer(reading(floor())) == []
+    assert keycache_mqtt_sections(published(floor())) == []
+    assert keycache_mqtt_answer(published(floor())) == []
 
 
 def test_a_message_stands_beside_the_same_broker_without_re_encryption() -> None:
-    found = sections(*(message(relay, 8, 60_000) for relay in RELAYS))
-    (line,) = lines(found["keycache-mqtt"])
+    found = by_name(*(message(relay, 8, 60_000) for relay in RELAYS))
+    (line,) = cells(found["keycache-mqtt"])
     assert line[:5] == ["8", "256B", "0", "400,000", "500,000"]
     assert line[5:] == ["1,020,000", "1,020,000", "1,020,000", "127,500", "2.55", "2.04", "1.00"]
-    places = {line[3]: line[7:] for line in lines(found["keycache-mqtt-places"])}
+    places = {line[3]: line[7:] for line in cells(found["keycache-mqtt-places"])}
     assert places["none"] == ["400,000", "-", "-", "-", "-", "50,000"]
     assert places["REE"] == ["400,000", "100,000", "-", "-", "-", "62,500"]
     assert places["TEE, hit"] == ["400,000", "100,000", "40,000", "480,000", "-", "127,500"]
@@ -105,29 +84,29 @@ def test_a_message_stands_beside_the_same_broker_without_re_encryption() -> None
 
 @pytest.mark.parametrize(("of_ta", "holds"), [(60_000, "yes"), (80_000, "NO")])
 def test_a_receivers_share_is_judged_by_its_aes_and_its_share_of_an_invoke(of_ta: int, holds: str) -> None:
-    (line,) = lines(sections(floor(), message("hit", 8, of_ta))["keycache-mqtt-limit"])
+    (line,) = cells(by_name(floor(), message("hit", 8, of_ta))["keycache-mqtt-limit"])
     # 1.3 x (40,000 / 8 + 50,000) + 30,000 / 8
     assert line[6:9] == ["55,000", "3,750", "75,250"]
     assert line[-1] == holds
-    (answer,) = keycache_mqtt_answer(reading(floor(), message("hit", 8, of_ta)))
+    (answer,) = keycache_mqtt_answer(published(floor(), message("hit", 8, of_ta)))
     assert ("no more than" in answer.verdict) == (holds == "yes")
 
 
 def test_without_the_aes_nothing_is_judged() -> None:
-    assert "keycache-mqtt-limit" not in sections(message("hit", 8, 60_000))
-    (answer,) = keycache_mqtt_answer(reading(message("hit", 8, 60_000)))
+    assert "keycache-mqtt-limit" not in by_name(message("hit", 8, 60_000))
+    (answer,) = keycache_mqtt_answer(published(message("hit", 8, 60_000)))
     assert not answer.verdict
 
 
 def test_throughput_is_that_of_a_burst() -> None:
-    (line,) = lines(sections(message("off", 8, 0), message("hit", 8, 60_000))["keycache-mqtt-throughput"])
+    (line,) = cells(by_name(message("off", 8, 0), message("hit", 8, 60_000))["keycache-mqtt-throughput"])
     assert (line[3], line[5]) == ("1,000,000", "1,000,000")
     assert line[8:] == ["1,000", "1,000", "1.00", "-", "1.02"]
 
 
 def test_published_times_become_instructions_by_a_stated_clock() -> None:
-    found = sections(message("ree", 8, 0), message("hit", 8, 60_000), message("hit", 4, 60_000))
-    (line,) = lines(found["keycache-mqtt-published"])
+    found = by_name(message("ree", 8, 0), message("hit", 8, 60_000), message("hit", 4, 60_000))
+    (line,) = cells(found["keycache-mqtt-published"])
     # 1 s at 1.2 GHz for 8 receivers, and 127,500 for one of ours.
     assert line == ["8", "500", "1,000", "2.00", "150,000,000", "0.42", "0.85", "2.04", "127,500", "1,176"]
     assert any("ASSUMED: 1.2 GHz" in note for note in found["keycache-mqtt-published"].notes)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from readings import cells, reading, row
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.families.keycache.tables import SOURCE, keycache_sections
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import load_suite
-from worldwise.read.models import Reading, Row
-from worldwise.read.published import Published
+from worldwise.read.models import Row
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
 from worldwise.report.sections import counts
@@ -25,18 +25,13 @@ PLACES = {"storage": 0, "ta": 1_000, "invoke": 40_000, "client": 120_000}
 CASE = "optee/mbedtls-ce-O2/keycache,size=16B,storage=ree,policy=smart,action=seal-hit"
 
 
-def row(operation: str, parameters: str, measure: str, place: str, median: float, size: int) -> Row:
-    return Row.model_construct(
-        target="optee",
-        case=f"optee/{VARIANT}/{operation},{parameters}",
-        operation=operation,
-        variant=VARIANT,
-        parameters=parameters,
-        measure=measure,
-        place=place,
-        size=size,
+def figure(operation: str, parameters: str, measure: str, place: str, median: float) -> Row:
+    return row(
+        f"optee/{VARIANT}/{operation},{parameters}",
+        measure,
+        place,
+        median,
         n=20,
-        median=float(median),
         max=int(median) + 10,
         includes=f"what is included at {place}",
     )
@@ -46,34 +41,24 @@ def request(action: str, policy: str = "smart", storage: str = "ree", size: str 
     parameters = f"size={size},storage={storage},policy={policy},action={action}"
     slow = more if policy == "naive" else 0
     return [
-        row("keycache", parameters, "request", place, median + (more if place != "storage" else slow), 16)
+        figure("keycache", parameters, "request", place, median + (more if place != "storage" else slow))
         for place, median in PLACES.items()
     ]
 
 
 def measured_by() -> list[Row]:
-    found = [row("call", "size=0B", "oldest", "client", EMPTY, 0)]
+    found = [figure("call", "size=0B", "oldest", "client", EMPTY)]
     for direction in ("encrypt", "decrypt"):
         parameters = f"size=16B,key=256,mode=gcm,direction={direction}"
-        found += [row("aes", parameters, call, "ta", median, 16) for call, median in AES.items()]
+        found += [figure("aes", parameters, call, "ta", median) for call, median in AES.items()]
     return found
 
 
-def reading(found: list[Row], published: str = SOURCE) -> Reading:
-    source = Published(published)
-    return Reading.model_construct(
-        rows=tuple(found), attempts=(), published_table=source.table, published_reason=source.reason
-    )
-
-
 def tables(found: list[Row]) -> dict[str, Section]:
-    return {section.title.partition(",")[2].strip()[:5]: section for section in keycache_sections(reading(found))}
-
-
-def cells(section: Section) -> list[list[str]]:
-    assert section.table
-    assert all(len(one) == len(section.table.headers) for one in section.table.rows)
-    return section.table.rows
+    return {
+        section.title.partition(",")[2].strip()[:5]: section
+        for section in keycache_sections(reading(found, published=SOURCE))
+    }
 
 
 def test_a_place_where_nothing_happens_has_no_factor() -> None:

@@ -3,60 +3,46 @@
 
 from typing import Any
 
+from readings import cells, reading, row
 from worldwise.base.tables import Section
 from worldwise.families.portable.linux import linux_columns, linux_sections
 from worldwise.read.family_fields import Footprint
-from worldwise.read.models import NotAvailable, Reading, Row
+from worldwise.read.models import NotAvailable, Row
 
 
-def row(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:
-    implementation, _, level = variant.rpartition("-")
-    signs = operation in ("sign", "verify")
-    fields: dict[str, Any] = {
-        "target": "linux-armv8",
-        "implementation": implementation,
-        "variant": variant,
-        "optimisation": level,
-        "operation": operation,
-        "measure": operation,
-        "place": "linux",
-        "parameters": f"curve={curve}" + (",size=32B" if signs else ""),
-        "curve": curve,
-        "size": 32 if signs else None,
-        "includes": f"what {operation} includes",
-        "n": 100,
-        "median": float(median),
-        "min": int(median),
-    }
-    return Row.model_construct(**fields | other)
+def figure(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:
+    size = ",size=32B" if operation in ("sign", "verify") else ""
+    case = f"linux-armv8/{variant}/{operation},curve={curve}{size}"
+    usual = {"n": 100, "min": int(median), "includes": f"what {operation} includes"}
+    return row(case, operation, "linux", median, **usual | other)
 
 
 def hashed(variant: str, size: int, median: float, operation: str = "sha256") -> Row:
-    return row(variant, operation, median, "", parameters=f"size={size}B", size=size, measure="hash")
+    case = f"linux-armv8/{variant}/{operation},size={size}B"
+    return row(case, "hash", "linux", median, n=100, min=int(median), includes=f"what {operation} includes")
 
 
-def sections(found: list[Row], full: bool = False, lacking: tuple[NotAvailable, ...] = ()) -> list[Section]:
-    parts = linux_sections(Reading.model_construct(rows=tuple(found), unavailable=lacking), full)
-    for part in parts:
-        assert part.table is None or all(len(line) == len(part.table.headers) for line in part.table.rows)
+def linux_tables(found: list[Row], full: bool = False, lacking: tuple[NotAvailable, ...] = ()) -> list[Section]:
+    parts = linux_sections(reading(found, unavailable=lacking), full)
+    assert all(cells(part) for part in parts if part.table)
     return parts
 
 
 def test_a_run_of_other_targets_has_none_of_the_tables() -> None:
-    assert sections([]) == []
-    assert sections([row("bearssl-O2", "sign", 1, target="mps2-an386")]) == []
-    assert linux_columns(Reading.model_construct(rows=(row("bearssl-O2", "sign", 1, target="linux"),))) == {}
+    assert linux_tables([]) == []
+    assert linux_tables([figure("bearssl-O2", "sign", 1, target="mps2-an386")]) == []
+    assert linux_columns(reading([figure("bearssl-O2", "sign", 1, target="linux")])) == {}
 
 
 def test_libraries_stand_by_their_signatures_and_against_the_fewest() -> None:
     found = [
-        row("bearssl-O2", "sign", 3000),
-        row("bearssl-O2", "verify", 500),
-        row("openssl-O2", "sign", 1000),
-        row("openssl-O2", "verify", 2000),
-        row("nettle-O2", "verify", 1000),
+        figure("bearssl-O2", "sign", 3000),
+        figure("bearssl-O2", "verify", 500),
+        figure("openssl-O2", "sign", 1000),
+        figure("openssl-O2", "verify", 2000),
+        figure("nettle-O2", "verify", 1000),
     ]
-    one = sections(found)[0]
+    one = linux_tables(found)[0]
     assert one.title == "Linux on Armv8-A (Cortex-A72), secp256r1, message of 32B: medians (n = 100)"
     assert one.table
     assert one.table.headers == ["library", "sign\ninstr", "/ fewest\n", "verify\ninstr", "/ fewest\n"]
@@ -69,23 +55,23 @@ def test_libraries_stand_by_their_signatures_and_against_the_fewest() -> None:
 
 def test_levels_options_and_loads_are_not_mixed() -> None:
     found = [
-        row("mbedtls28-O2", "sign", 1000),
-        row("mbedtls28-O0", "sign", 5000),
-        row("mbedtls28-O2", "sign", 9000, parameters="curve=secp256r1,size=32B,options=nist-off"),
-        row("mbedtls28-O2", "sign", 9000, parameters="curve=secp256r1,size=32B,load=busy"),
+        figure("mbedtls28-O2", "sign", 1000),
+        figure("mbedtls28-O0", "sign", 5000),
+        figure("mbedtls28-O2", "sign", 9000, parameters="curve=secp256r1,size=32B,options=nist-off"),
+        figure("mbedtls28-O2", "sign", 9000, parameters="curve=secp256r1,size=32B,load=busy"),
     ]
-    table = sections(found)[0].table
+    table = linux_tables(found)[0].table
     assert table
     assert table.rows == [["mbedtls28-O2", "1,000", "1.00"], ["mbedtls28-O0", "5,000", "5.00"]]
 
 
 def test_curves_and_machines_have_tables_of_their_own_and_key_agreement_stands_without_a_message() -> None:
     found = [
-        row("monocypher-O2", "ecdh", 100, "x25519"),
-        row("monocypher-O2", "sign", 100, "ed25519", target="linux-armv7"),
-        row("monocypher-O2", "sign", 100, "ed25519", parameters="curve=ed25519,size=32B,core=cortex-a53"),
+        figure("monocypher-O2", "ecdh", 100, "x25519"),
+        figure("monocypher-O2", "sign", 100, "ed25519", target="linux-armv7"),
+        figure("monocypher-O2", "sign", 100, "ed25519", parameters="curve=ed25519,size=32B,core=cortex-a53"),
     ]
-    assert [part.title.partition(":")[0] for part in sections(found) if part.table] == [
+    assert [part.title.partition(":")[0] for part in linux_tables(found) if part.table] == [
         "Linux on Armv7-A (Cortex-A9), ed25519, message of 32B",
         "Linux on Armv8-A (Cortex-A53), ed25519, message of 32B",
         "Linux on Armv8-A (Cortex-A72), x25519",
@@ -94,11 +80,11 @@ def test_curves_and_machines_have_tables_of_their_own_and_key_agreement_stands_w
 
 def test_messages_of_several_sizes_have_a_table_each_and_other_operations_stand_once() -> None:
     found = [
-        row("bearssl-O2", "keygen", 10),
-        row("bearssl-O2", "sign", 20),
-        row("bearssl-O2", "sign", 30, size=1024, parameters="curve=secp256r1,size=1KiB"),
+        figure("bearssl-O2", "keygen", 10),
+        figure("bearssl-O2", "sign", 20),
+        figure("bearssl-O2", "sign", 30, size=1024, parameters="curve=secp256r1,size=1KiB"),
     ]
-    first, second = (part.table for part in sections(found) if part.table)
+    first, second = (part.table for part in linux_tables(found) if part.table)
     assert first and second
     assert first.rows == [["bearssl-O2", "10", "1.00", "20", "1.00"]]
     assert second.rows == [["bearssl-O2", "30", "1.00"]]
@@ -112,7 +98,7 @@ def test_hashes_are_told_by_the_byte_the_cheapest_of_the_longest_message_first()
         hashed("openssl-O2", 1024, 5120),
         hashed("bearssl-O2", 64, 6400, "aes128"),
     ]
-    table = sections(found)[0].table
+    table = linux_tables(found)[0].table
     assert table
     assert table.rows == [
         ["SHA-256", "openssl-O2", "50.00", "5.00", "5,120"],
@@ -124,14 +110,14 @@ def test_hashes_are_told_by_the_byte_the_cheapest_of_the_longest_message_first()
 def on_cores(variant: str, *medians: float) -> list[Row]:
     cores = ("", ",core=cortex-a53", ",core=cortex-a76")
     return [
-        row(variant, "sign", median, parameters=f"curve=secp256r1,size=32B{core}")
+        figure(variant, "sign", median, parameters=f"curve=secp256r1,size=32B{core}")
         for core, median in zip(cores, medians, strict=True)
     ]
 
 
 def test_cores_are_compared_and_only_other_code_is_told() -> None:
     found = [*on_cores("bearssl-O2", 1_000_000, 1_000_001, 1_000_000), *on_cores("openssl-O2", 500, 700, 500)]
-    (one,) = (part for part in sections(found) if part.title == "What the core changes")
+    (one,) = (part for part in linux_tables(found) if part.title == "What the core changes")
     assert one.table
     assert one.table.headers[4:] == [
         "cortex-a53\ninstr",
@@ -147,13 +133,13 @@ def test_cores_are_compared_and_only_other_code_is_told() -> None:
 
 def test_code_is_told_where_it_is_known() -> None:
     found = [
-        row("bearssl-O2", "sign", 10, parts=(Footprint(flash=5000),)),
-        row("bearssl-O2", "keygen", 10, parts=(Footprint(flash=4000),)),
+        figure("bearssl-O2", "sign", 10, parts=(Footprint(flash=5000),)),
+        figure("bearssl-O2", "keygen", 10, parts=(Footprint(flash=4000),)),
     ]
-    table = sections(found)[0].table
+    table = linux_tables(found)[0].table
     assert table
     assert table.rows[0][-1] == "5,000"
-    assert linux_columns(Reading.model_construct(rows=tuple(found))).keys() == {
+    assert linux_columns(reading(found)).keys() == {
         "core",
         "curve",
         "options",
@@ -173,7 +159,7 @@ def test_what_cannot_be_had_is_told_with_its_reason() -> None:
         for target in ("linux-armv8", "optee")
         for operation in ("sign", "verify")
     )
-    (usual,) = sections([], lacking=lacking)
+    (usual,) = linux_tables([], lacking=lacking)
     assert usual.notes == ["libsodium has no secp256r1 (secp256r1)."]
-    (full,) = sections([], True, lacking)
+    (full,) = linux_tables([], True, lacking)
     assert full.notes == ["libsodium on linux-armv8: libsodium has no secp256r1 (secp256r1 sign, secp256r1 verify)."]

@@ -8,7 +8,6 @@ most that long, and what it waits is as long as that takes on the slowest line.
 import contextlib
 import gzip
 import hashlib
-import http.server
 import os
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 import pytest
 from test_lab import package, quiet
 
+from local_web import Handler, LocalServer
 from machines import wait_for
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -32,13 +32,11 @@ from worldwise.lab.debian.second_sources import CRATES, PACKAGES, SOURCES_VARIAB
 from worldwise.lab.debian.store import Store
 
 CONTENT = b"what was locked " * 100_000
-Handler = http.server.BaseHTTPRequestHandler
 
 
-class Liar(http.server.ThreadingHTTPServer):
+class Liar(LocalServer):
     """A server whose answer is a function of the test's."""
 
-    daemon_threads = True
     block_on_close = False
 
     def __init__(self, answer: Callable[[Handler], None]) -> None:
@@ -52,11 +50,7 @@ class Liar(http.server.ThreadingHTTPServer):
 
             do_HEAD = do_GET
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.address = f"http://127.0.0.1:{self.server_port}"
+        super().__init__(Answering)
 
 
 @pytest.fixture

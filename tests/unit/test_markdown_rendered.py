@@ -4,7 +4,6 @@
 GitHub looks for `@name`, `#1` and commits in the finished HTML, outside of code; the patterns below stand in for that.
 """
 
-import dataclasses
 import html.parser
 import random
 import re
@@ -15,10 +14,9 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from synthetic import lines, make_records, make_suite, new_writer, write_case
+from hostile_runs import run_of_words
 from worldwise.base.output.safe_text import Prose, markdown, markdown_heading, markdown_paragraph, visible
 from worldwise.base.tables import Section, Table
-from worldwise.plan.case import Case
 from worldwise.read.compared import gate
 from worldwise.read.run_counts import read_run
 from worldwise.report import comparisons, report
@@ -141,17 +139,7 @@ def test_what_is_in_our_prose_is_code_once() -> None:
 def test_whole_reports_and_comparisons_of_a_strangers_run(runs_dir: Path) -> None:
     """Title, revision, lab, version and error of a run, in each place where a report has them."""
     words = " ".join([*ACTIVE, *QUIET])
-    case = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
-    failing = dataclasses.replace(case, optimisation="O2")
-    suite = dataclasses.replace(make_suite(), title=words)
-    with new_writer(runs_dir, [case, failing], suite=suite, git=words, lab=words) as writer:
-        write_case(writer, case, lines(make_records(case)))
-        writer.case_directory(failing.id)
-        no: dict[str, str] = {}
-        writer.complete_case(
-            failing, state="failed", error=words, start="boot", images=no, digest="", command=(), wall_seconds=0.0
-        )
-        run = writer.finish("failed")
+    run = run_of_words(runs_dir, words)
     for text in (
         report.to_markdown(read_run(run)),
         comparisons.to_markdown(gate.compare_runs(run, run, gate.GateOptions())),

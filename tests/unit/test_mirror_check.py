@@ -3,10 +3,8 @@
 
 import datetime
 import hashlib
-import http.server
 import ipaddress
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import command_line
 from command_line import Answer
+from local_web import Handler, LocalServer, no_proxy, serving
 from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
 from worldwise.lab.debian.mirrors import MIRROR_VARIABLE
@@ -27,15 +26,14 @@ from worldwise.lab.debian.second_sources import PACKAGES, SOURCES_VARIABLE
 THERE = "/pool/main/t/there/there_1.0_amd64.deb"
 
 
-class Server(http.server.ThreadingHTTPServer):
+class Server(LocalServer):
     """A mirror that answers HEAD alone: by path a status and a Content-Length; what it does not know is not there."""
 
     def __init__(self) -> None:
         self.known: dict[str, tuple[int, int | None]] = {THERE: (200, 5)}
-        self.asked: list[str] = []
         self.everything = False
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answering(Handler):
             def do_HEAD(handler) -> None:
                 self.asked.append(handler.path)
                 status, size = self.known.get(handler.path, (200, None) if self.everything else (404, None))
@@ -46,35 +44,21 @@ class Server(http.server.ThreadingHTTPServer):
                     handler.send_header("Content-Length", str(size))
                 handler.end_headers()
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        super().__init__(Answering)
 
 
 @pytest.fixture(autouse=True)
 def direct(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy of this machine, and no pause."""
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    no_proxy(monkeypatch)
     monkeypatch.delenv(SOURCES_VARIABLE, raising=False)
     monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving(Server()) as made:
+        yield made
 
 
 def wanted(name: str) -> Wanted:

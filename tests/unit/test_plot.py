@@ -25,11 +25,6 @@ from worldwise.report.drawing.library_colours import STYLES, outline, styles
 from worldwise.report.drawing.vega import Chart
 
 
-@pytest.fixture(scope="module")
-def reading() -> Reading:
-    return board_reading()
-
-
 def only(reading: Reading, kind: Kind, **choice: Any) -> Chart:
     return one_plot(plots(reading, (kind,), Choice(**choice)))
 
@@ -55,9 +50,9 @@ def names(found: Iterable[Chart]) -> list[str]:
     return [plot.name for plot in found]
 
 
-def test_a_run_gives_these_figures(reading: Reading) -> None:
+def test_a_run_gives_these_figures(two_boards: Reading) -> None:
     """If this fails, a figure is missing, or a file is named otherwise than the documents say."""
-    found = names(plots(reading))
+    found = names(plots(two_boards))
     for board in BOARDS:
         for page in ("signatures", "keys", "symmetric"):
             assert {f"time-{board}-{page}", f"stack-{board}-{page}"} <= set(found)
@@ -69,10 +64,10 @@ def test_a_run_gives_these_figures(reading: Reading) -> None:
     assert len(found) == len(set(found))
 
 
-def test_time_names_library_curve_count_unit_and_run(reading: Reading) -> None:
+def test_time_names_library_curve_count_unit_and_run(two_boards: Reading) -> None:
     """If this fails, a figure torn from its page does not say what it is."""
-    plot = only(reading, "time", boards=("nucleo-f446re",), operations=("sign",))
-    shown = texts(plot, reading)
+    plot = only(two_boards, "time", boards=("nucleo-f446re",), operations=("sign",))
+    shown = texts(plot, two_boards)
     for text in (
         "Time: nucleo-f446re, ST Nucleo-F446RE (Cortex-M4)",
         "sign 32B",
@@ -85,17 +80,23 @@ def test_time_names_library_curve_count_unit_and_run(reading: Reading) -> None:
         "ms at 180 MHz, one instruction per cycle",
     ):
         assert text in shown, text
-    svg = elements(plot, reading)[0]
+    svg = elements(plot, two_boards)[0]
     words = "8 libraries, from 480k to 51.0M instructions a call."
     assert words in shown and svg.attrib["aria-label"] == f"{plot.title}. {words}"
     footer = " ".join(" ".join(shown).split())
-    for part in (f"Run {reading.run.id}", "lab aaaaaaaaaaaaaaaa", "-O2", "Instructions, counted", "it is not measured"):
+    for part in (
+        f"Run {two_boards.run.id}",
+        "lab aaaaaaaaaaaaaaaa",
+        "-O2",
+        "Instructions, counted",
+        "it is not measured",
+    ):
         assert part in footer
 
 
-def test_groups_of_bars_go_by_curve_then_by_count(reading: Reading) -> None:
+def test_groups_of_bars_go_by_curve_then_by_count(two_boards: Reading) -> None:
     """If this fails, the order of the bars is an accident."""
-    plot = only(reading, "time", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1", "ed25519"))
+    plot = only(two_boards, "time", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1", "ed25519"))
     assert [(row.curve, row.implementation) for row in plot.rows] == [
         ("secp256r1", "p256-cortex-m4"),
         ("secp256r1", "bearssl"),
@@ -120,10 +121,10 @@ def test_a_narrow_range_has_a_linear_axis_from_zero() -> None:
     assert [(bar["from"], bar["to"]) for bar in values(panel)] == [(0, 1_000_000), (0, 2_000_000)]
 
 
-def test_stack_shows_heap_beside(reading: Reading) -> None:
+def test_stack_shows_heap_beside(two_boards: Reading) -> None:
     """If this fails, a library that allocates looks frugal."""
-    plot = only(reading, "stack", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1",))
-    shown = texts(plot, reading)
+    plot = only(two_boards, "stack", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1",))
+    shown = texts(plot, two_boards)
     assert "744" in shown
     assert "1,384 + 4,460" in shown
     assert "bytes: stack, + heap (pale)" in shown
@@ -136,22 +137,22 @@ def test_the_pareto_front() -> None:
     assert pareto_front([]) == []
 
 
-def test_flash_against_time_shows_both_optimisations(reading: Reading) -> None:
+def test_flash_against_time_shows_both_optimisations(two_boards: Reading) -> None:
     """If this fails, what -Os saves in flash and costs in time cannot be seen."""
-    plot = only(reading, "pareto", boards=("nucleo-f446re",), operations=("sign",))
+    plot = only(two_boards, "pareto", boards=("nucleo-f446re",), operations=("sign",))
     assert {row.optimisation for row in plot.rows} == {"Os", "O2"}
-    shown = texts(plot, reading)
+    shown = texts(plot, two_boards)
     for text in ("filled: -O2", "half filled: -Os", "Pareto front", "flash, KiB", "instructions", "ed25519", "bearssl"):
         assert text in shown, text
-    only_small = only(reading, "pareto", boards=("nucleo-f446re",), operations=("sign",), optimisation="Os")
+    only_small = only(two_boards, "pareto", boards=("nucleo-f446re",), operations=("sign",), optimisation="Os")
     assert {row.optimisation for row in only_small.rows} == {"Os"}
-    assert "half filled: -Os" not in texts(only_small, reading)
+    assert "half filled: -Os" not in texts(only_small, two_boards)
 
 
-def test_boards_side_by_side(reading: Reading) -> None:
+def test_boards_side_by_side(two_boards: Reading) -> None:
     """If this fails, boards are not compared, or not in the order of their cores."""
-    plot = only(reading, "boards", operations=("sign",), curves=("secp256r1",))
-    shown = texts(plot, reading)
+    plot = only(two_boards, "boards", operations=("sign",), curves=("secp256r1",))
+    shown = texts(plot, two_boards)
     assert shown.index("nucleo-f103rb (M3)") < shown.index("nucleo-f446re (M4)")
     # One of the libraries is not made for a Cortex-M3: its line has one point.
     (panel,) = plot.spec["concat"]
@@ -159,7 +160,7 @@ def test_boards_side_by_side(reading: Reading) -> None:
     assert len(points) == 12
     assert [look for look, there in points if not there] == ["p256-cortex-m4"]
     with pytest.raises(WorldwiseError, match="needs at least two"):
-        plots(reading, ("boards",), Choice(boards=("nucleo-f446re",)))
+        plots(two_boards, ("boards",), Choice(boards=("nucleo-f446re",)))
 
 
 def test_every_library_of_ours_has_its_own_look() -> None:
@@ -204,9 +205,9 @@ def test_a_users_own_library_never_looks_like_another() -> None:
         styles([f"mine-{number}" for number in range(100)])
 
 
-def test_one_colour_in_every_figure(reading: Reading) -> None:
+def test_one_colour_in_every_figure(two_boards: Reading) -> None:
     """If this fails, a reader who learnt a colour in one figure is misled by the next."""
-    with_own = add_library(reading, "zebra", "aardvark")
+    with_own = add_library(two_boards, "zebra", "aardvark")
     look = styles(row.implementation for row in with_own.rows)
     for kind in ("time", "boards"):
         own: dict[str, Any] = {} if kind == "boards" else {"boards": ("nucleo-f446re",)}
@@ -255,11 +256,11 @@ def test_letters_are_those_that_vl_convert_brings() -> None:
 
 
 @pytest.mark.parametrize("width", list(WIDTHS))
-def test_print_size_and_legible_letters(reading: Reading, width: str) -> None:
+def test_print_size_and_legible_letters(two_boards: Reading, width: str) -> None:
     """If this fails, a figure does not fit its column, or its letters are too small for print."""
-    reading = add_library(reading, "a-library-with-quite-a-long-name", "another-library-with-a-long-name")
-    for plot in (only(reading, kind, operations=("sign",), boards=boards_of(kind)) for kind in KINDS):
-        svg, *inner = elements(plot, reading, width)
+    two_boards = add_library(two_boards, "a-library-with-quite-a-long-name", "another-library-with-a-long-name")
+    for plot in (only(two_boards, kind, operations=("sign",), boards=boards_of(kind)) for kind in KINDS):
+        svg, *inner = elements(plot, two_boards, width)
         millimetres = [float(svg.attrib[side]) * 25.4 / 96 for side in ("width", "height")]
         # Panels have whole pixels.
         assert WIDTHS[width] - 1 < millimetres[0] <= WIDTHS[width] + 0.2
@@ -304,28 +305,28 @@ def test_a_png_has_300_dots_per_inch() -> None:
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_what_is_not_there_is_refused_with_what_is(
-    reading: Reading, choice: dict[str, tuple[str, ...]], says: list[str]
+    two_boards: Reading, choice: dict[str, tuple[str, ...]], says: list[str]
 ) -> None:
     """If this fails, a typing error gives an empty figure."""
     with pytest.raises(WorldwiseError) as caught:
-        plots(reading, KINDS, Choice(**choice))  # type: ignore[arg-type]
+        plots(two_boards, KINDS, Choice(**choice))  # type: ignore[arg-type]
     for words in says:
         assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_file_takes_one_figure(reading: Reading) -> None:
+def test_a_file_takes_one_figure(two_boards: Reading) -> None:
     """If this fails, a figure is overwritten by the next, or nobody says how to choose."""
     with pytest.raises(WorldwiseError) as caught:
-        one_plot(plots(reading, ("pareto",)))
+        one_plot(plots(two_boards, ("pareto",)))
     assert "one file takes one figure" in caught.value.message
     for words in ("name a directory", "--board: nucleo-f103rb, nucleo-f446re", "--operation: keygen, sign"):
         assert words in caught.value.hint
 
 
-def test_a_run_without_boards_is_refused(reading: Reading) -> None:
+def test_a_run_without_boards_is_refused(two_boards: Reading) -> None:
     """If this fails, a run of a TEE gives a traceback."""
     with pytest.raises(WorldwiseError, match="has no measured case of a board"):
-        plots(reading.model_copy(update={"rows": ()}))
+        plots(two_boards.model_copy(update={"rows": ()}))
 
 
 def test_rows_without_footprint_or_stack_do_not_stop_the_rest() -> None:

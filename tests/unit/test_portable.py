@@ -59,8 +59,10 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def added() -> Iterator[None]:
+    known = set(portable.portables())
     yield
-    portable._added.clear()
+    for name in set(portable.portables()) - known:
+        portable.remove(name)
 
 
 def test_an_adapter(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def run(runs_dir: Path) -> Run:
 
 
 @pytest.fixture
-def reading(run: Run, monkeypatch: pytest.MonkeyPatch) -> Reading:
+def predictions(run: Run, monkeypatch: pytest.MonkeyPatch) -> Reading:
     """The run with predictions of two cores, one of which is validated, and a budget."""
     monkeypatch.setattr(reports, "load_errors", lambda: ERRORS)
     store(run, prediction())
@@ -127,12 +127,12 @@ def test_without_predictions_reports_say_nothing_of_them(run: Run) -> None:
     assert not [one for one in sections(reading, full=True) if one.name.startswith("predicted")]
 
 
-def test_cycles_stand_beside_the_count(reading: Reading) -> None:
+def test_cycles_stand_beside_the_count(predictions: Reading) -> None:
     """If this fails, a reader takes a prediction for a count, or does not see the count."""
-    (summary,) = named_sections(sections(reading), "predicted")
+    (summary,) = named_sections(sections(predictions), "predicted")
     assert summary.table
     by_row = {(row[2], row[3], row[4]): row for row in summary.table.rows}
-    row = next(one for one in reading.rows if (one.measure, one.place) == ("sign", "client"))
+    row = next(one for one in predictions.rows if (one.measure, one.place) == ("sign", "client"))
     shown = by_row["client", CORE, "warm"]
     assert shown[5] == f"{row.median:,.0f}"
     assert shown[6:8] == ["6,000,000", "2.6"]
@@ -149,9 +149,9 @@ def test_cycles_stand_beside_the_count(reading: Reading) -> None:
     assert "cortex-a55, compiled integer code: unvalidated: no held-out figure of this core." in notes
 
 
-def test_every_format_has_them(reading: Reading) -> None:
+def test_every_format_has_them(predictions: Reading) -> None:
     """If this fails, a format leaves predictions out."""
-    found = json.loads(to_json(reading))["predicted"]
+    found = json.loads(to_json(predictions))["predicted"]
     assert {(one["core"], one["state"]) for one in found} == {
         (core, state) for core in (CORE, "cortex-a55") for state in ("first", "warm")
     }
@@ -159,13 +159,13 @@ def test_every_format_has_them(reading: Reading) -> None:
     assert (one["predicted_cycles"], one["predicted_us"], one["verdict"]) == (6_000_000, 4000.0, "undecided")
     assert one["low"] < 6_000_000 < one["high"]
     assert sum(layer["cycles"]["issue"] for layer in one["layers"]) == 6_000_000
-    rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
+    rows = list(csv.DictReader(io.StringIO(to_csv(predictions))))
     signs = {row["place"]: row for row in rows if row["measure"] == "sign"}
     assert signs["client"]["predicted_cortex-a72_warm_cycles"] == "6000000"
     assert signs["client"]["predicted_cortex-a55_first_cycles"] == "5000000"
     assert signs["client"]["median_instructions"]
     assert {row["predicted_cortex-a72_warm_cycles"] for row in rows if row["measure"] != "sign"} == {""}
-    text = to_markdown(reading)
+    text = to_markdown(predictions)
     assert "## Predicted cycles" in text
     assert f"Layers: {CASE.id}: sign at client, {CORE}, warm" in text
 
@@ -213,10 +213,10 @@ def test_a_sampled_measure_says_how_far_it_may_be_off(run: Run, monkeypatch: pyt
     assert rows["ta"]["predicted_cortex-a72_warm_sampling_error_percent"] == ""
 
 
-def test_the_answer_says_the_verdict(reading: Reading) -> None:
+def test_the_answer_says_the_verdict(predictions: Reading) -> None:
     """If this fails, the first screen says that it fits, and cycles say that nobody knows."""
     stream = io.StringIO()
-    render_answer(reading, Console(file=stream, width=200), "worldwise report latest")
+    render_answer(predictions, Console(file=stream, width=200), "worldwise report latest")
     said = " ".join(stream.getvalue().split())
     assert "on cortex-a72 whether signing fits is undecided (between 3.35 ms and 10.7 ms)" in said
     assert (

@@ -21,11 +21,6 @@ from worldwise.report.tables import named_sections
 from worldwise.run.folder.rundir import Run
 
 
-@pytest.fixture(scope="module")
-def reading(whole_run: Run) -> Reading:
-    return read_run(whole_run, parse_budget("5ms@2GHz"))
-
-
 def shown(reading: Reading, width: int, terminal: bool = False, full: bool = False) -> str:
     stream = io.StringIO()
     console = Console(
@@ -39,19 +34,19 @@ def shown(reading: Reading, width: int, terminal: bool = False, full: bool = Fal
     return stream.getvalue()
 
 
-def test_plain_text_when_not_a_terminal(reading: Reading) -> None:
-    text = shown(reading, 80)
+def test_plain_text_when_not_a_terminal(budgeted: Reading) -> None:
+    text = shown(budgeted, 80)
     assert text.isascii()
     assert "\x1b" not in text
     assert "..." not in text
     # The width of a pipe changes nothing.
-    assert text == shown(reading, 40) == shown(reading, 100)
+    assert text == shown(budgeted, 40) == shown(budgeted, 100)
     assert max(map(len, text.splitlines())) <= 120
 
 
 @pytest.mark.parametrize("width", [40, 100, 120])
-def test_nothing_is_cut_off_in_a_terminal(reading: Reading, width: int) -> None:
-    text = shown(reading, width, terminal=True)
+def test_nothing_is_cut_off_in_a_terminal(budgeted: Reading, width: int) -> None:
+    text = shown(budgeted, width, terminal=True)
     assert "\x1b[" in text
     assert "\u2026" not in text
     for name in (
@@ -64,9 +59,9 @@ def test_nothing_is_cut_off_in_a_terminal(reading: Reading, width: int) -> None:
         assert name in text
 
 
-def test_a_terminal_of_100_columns_is_wide_enough(reading: Reading) -> None:
+def test_a_terminal_of_100_columns_is_wide_enough(budgeted: Reading) -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None, legacy_windows=False)
-    render(reading, console)
+    render(budgeted, console)
     stream = console.file
     assert isinstance(stream, io.StringIO)
     longest = max(stream.getvalue().splitlines(), key=len)
@@ -74,8 +69,8 @@ def test_a_terminal_of_100_columns_is_wide_enough(reading: Reading) -> None:
     assert console.width == 100
 
 
-def test_everything_asked_for_stands_there(reading: Reading) -> None:
-    text = shown(reading, 120)
+def test_everything_asked_for_stands_there(budgeted: Reading) -> None:
+    text = shown(budgeted, 120)
     for part in (
         "A synthetic run (run 20260102T030400Z-synthetic, complete)",
         "sign: attestdiv, 48-byte input (n = 4 after 1 first call and 2 warm-up)",
@@ -96,14 +91,14 @@ def test_everything_asked_for_stands_there(reading: Reading) -> None:
     for header in ("first call", "first /", "median", "mean", "stdev", "min", "max", "1.0 GHz", "2.5 GHz"):
         assert header in text
     # Every number column has its unit under the name.
-    for section in sections(reading):
+    for section in sections(budgeted):
         if section.table:
             for name in section.table.headers[section.table.left :]:
                 assert "\n" in name or name == "verdict", name
 
 
-def test_rows_carry_the_numbers(reading: Reading) -> None:
-    lines = [line.split() for line in shown(reading, 120).splitlines()]
+def test_rows_carry_the_numbers(budgeted: Reading) -> None:
+    lines = [line.split() for line in shown(budgeted, 120).splitlines()]
     base = COST["ta", "mbedtls-nist"]
     expected = ["mbedtls-nist-Os", "ta", f"{base + 1000:,}", "1.00", f"{base + 5:,}", f"{base + 8:,}", "9.6"]
     assert [*expected, f"{base:,}", f"{base + 20:,}"] in lines
@@ -116,9 +111,9 @@ def test_rows_carry_the_numbers(reading: Reading) -> None:
     assert ["attestdiv", "sign", "mbedtls-nist-Os", "client"] in [line[:4] for line in lines]
 
 
-def test_times_of_every_place_only_when_full(reading: Reading) -> None:
+def test_times_of_every_place_only_when_full(budgeted: Reading) -> None:
     def places(full: bool) -> set[str]:
-        (section,) = (s for s in sections(reading, full) if s.title.startswith("Time if"))
+        (section,) = (s for s in sections(budgeted, full) if s.title.startswith("Time if"))
         assert section.table is not None
         return {row[2] for row in section.table.rows}
 
@@ -152,16 +147,16 @@ def test_an_empty_run_says_what_is_missing(runs_dir: Path) -> None:
     assert "linux/mbedtls-Os/keygen was not measured." in text
 
 
-def test_json_is_versioned_and_exact(reading: Reading) -> None:
-    data = json.loads(to_json(reading))
+def test_json_is_versioned_and_exact(budgeted: Reading) -> None:
+    data = json.loads(to_json(budgeted))
     assert data["format"] == 4
     assert len(data["rows"]) == 108
-    assert Reading.model_validate(data) == reading
-    assert data["rows"][0]["median"] == reading.rows[0].median
+    assert Reading.model_validate(data) == budgeted
+    assert data["rows"][0]["median"] == budgeted.rows[0].median
 
 
-def test_csv_has_every_row(reading: Reading) -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
+def test_csv_has_every_row(budgeted: Reading) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(budgeted))))
     assert len(rows) == 108
     row = next(
         r
@@ -176,20 +171,20 @@ def test_csv_has_every_row(reading: Reading) -> None:
     assert sorted(verdicts) == ["false"] * 8 + ["true"] * 4
 
 
-def test_markdown_tables_are_whole(reading: Reading) -> None:
-    text = to_markdown(reading)
+def test_markdown_tables_are_whole(budgeted: Reading) -> None:
+    text = to_markdown(budgeted)
     assert text.startswith("# A synthetic run")
     blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
-    assert len(blocks) == sum(section.table is not None for section in sections(reading, full=True))
+    assert len(blocks) == sum(section.table is not None for section in sections(budgeted, full=True))
     for block in blocks:
         assert len({line.count("|") for line in block}) == 1
         assert set(block[1]) <= set("|-: ")
     assert "240,000,005" in text
 
 
-def test_exporters_by_name(reading: Reading) -> None:
+def test_exporters_by_name(budgeted: Reading) -> None:
     assert set(EXPORTERS) == {"json", "csv", "markdown", "latex", "github-action-benchmark", "bencher"}
-    assert all(export(reading).endswith("\n") for export in EXPORTERS.values())
+    assert all(export(budgeted).endswith("\n") for export in EXPORTERS.values())
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -210,10 +205,10 @@ def test_sections_are_found_by_name_or_by_its_beginning(whole_run: Run) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_every_figure_with_its_header(reading: Reading, width: int) -> None:
+def test_a_narrow_terminal_shows_every_figure_with_its_header(budgeted: Reading, width: int) -> None:
     """Each line of a wide table is a few lines that fit, with everything that it has."""
     stacked = 0
-    for section in sections(reading):
+    for section in sections(budgeted):
         stream = io.StringIO()
         console = Console(file=stream, width=width, force_terminal=True, color_system=None, legacy_windows=False)
         print_section(Section("", section.table), console)

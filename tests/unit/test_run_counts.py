@@ -30,14 +30,9 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_details.factors import with_ratios
 from worldwise.read.row_order import in_reading_order
 from worldwise.read.run_counts import read_run
-from worldwise.run.folder.rundir import Run, open_run
+from worldwise.run.folder.rundir import open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
-
-
-@pytest.fixture(scope="module")
-def reading(whole_run: Run) -> Reading:
-    return read_run(whole_run)
 
 
 def row_of(reading: Reading, **fields: Any) -> Row:

@@ -18,7 +18,8 @@ from rich.progress import Progress, TextColumn
 from rich.text import Text
 
 from board_reading import add_library, board_reading
-from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
+from hostile_runs import run_of_words
+from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.output import safe_text
 from worldwise.explain.stacks import StackFrame, Stacks
@@ -31,7 +32,7 @@ from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts, figures, flame_graph, vega
 from worldwise.report.formats import ci_formats, exports, markdown
-from worldwise.run.folder.rundir import Run, open_run
+from worldwise.run.folder.rundir import Run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 # The window's title, 8-bit CSI, the other direction, another line's end, delete, a carriage return over the line.
@@ -40,23 +41,6 @@ MARKUP = "[bold]x[/bold] :skull: <img src=x onerror=alert(1)> [a](javascript:x) 
 HOSTILE = f"{CONTROL} {MARKUP}"
 # What of it may stand nowhere.
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def hostile_run(runs: Path) -> Run:
-    """A run from a stranger: title, revision, lab, version and a case's error command the terminal."""
-    failing = dataclasses.replace(CASE, optimisation="O2")
-    suite = dataclasses.replace(make_suite(), title=HOSTILE)
-    with new_writer(runs, [CASE, failing], suite=suite, git=HOSTILE, lab=HOSTILE) as writer:
-        write_case(writer, CASE, lines(make_records(CASE)))
-        writer.case_directory(failing.id)
-        no: dict[str, str] = {}
-        writer.complete_case(
-            failing, state="failed", error=HOSTILE, start="boot", images=no, digest="", command=(), wall_seconds=0.0
-        )
-        run = writer.finish("failed")
-    path = run.path / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"worldwise": HOSTILE}))
-    return open_run(run.path, runs)
 
 
 def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -81,7 +65,7 @@ def without_styles(text: str) -> str:
 
 def test_a_received_run_commands_no_terminal(runs_dir: Path) -> None:
     """Title, revision, lab, version and a case's error are shown, and the window keeps its own title."""
-    run = hostile_run(runs_dir)
+    run = run_of_words(runs_dir, HOSTILE)
     done = command("report", run.path)
     assert not FORBIDDEN.search(without_styles(done.stdout + done.stderr))
     shown = " ".join(without_styles(done.stdout).split())
@@ -93,7 +77,7 @@ def test_a_received_run_commands_no_terminal(runs_dir: Path) -> None:
 @pytest.mark.parametrize("form", list(report.EXPORTERS))
 def test_no_format_of_a_received_run_has_control_characters(runs_dir: Path, form: str) -> None:
     """Printed or in a file: both are looked at in terminals."""
-    run = hostile_run(runs_dir)
+    run = run_of_words(runs_dir, HOSTILE)
     done = command("report", run.path, "--format", form)
     command("report", run.path, "--format", form, "--output", runs_dir / "file")
     assert not FORBIDDEN.search(done.stdout)
@@ -103,7 +87,7 @@ def test_no_format_of_a_received_run_has_control_characters(runs_dir: Path, form
 @pytest.mark.parametrize("form", list(gate_report.EXPORTERS))
 def test_no_format_of_a_comparison_has_control_characters(runs_dir: Path, form: str) -> None:
     """Nor has its table."""
-    run = hostile_run(runs_dir)
+    run = run_of_words(runs_dir, HOSTILE)
     comparison = gate.compare_runs(run, run, gate.GateOptions())
     assert not FORBIDDEN.search(gate_report.EXPORTERS[form](comparison))
     stream = io.StringIO()
@@ -113,7 +97,7 @@ def test_no_format_of_a_comparison_has_control_characters(runs_dir: Path, form: 
 
 def test_the_list_of_runs_commands_no_terminal(runs_dir: Path) -> None:
     """A run that cannot be read names its reason, which may be a stranger's words."""
-    run = hostile_run(runs_dir)
+    run = run_of_words(runs_dir, HOSTILE)
     path = run.path / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"cases": [HOSTILE]}))
     done = command("list", "--runs", runs_dir)
@@ -224,7 +208,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
 
 def test_a_hostile_title_is_itself_in_markdown(runs_dir: Path) -> None:
     """No image, no link, no code, no emphasis, no HTML, no table cell more."""
-    text = report.to_markdown(read_run(hostile_run(runs_dir)))
+    text = report.to_markdown(read_run(run_of_words(runs_dir, HOSTILE)))
     for line in text.splitlines():
         assert not re.search(r"(?<!\\)[<\[`~$]|(?<!\\)&lt;", re.sub("`(read|:skull:)`", "", line)), line
     assert r"\<img src=x onerror=alert(1)\>".replace(r"\>", ">") in text
@@ -291,7 +275,7 @@ def test_csv_of_a_run_with_a_formula_for_a_name(whole_run: Run) -> None:
 
 def test_json_reads_back_as_what_it_was(runs_dir: Path) -> None:
     """The terminal is spared, and no character is lost."""
-    data = json.loads(report.to_json(read_run(hostile_run(runs_dir))))
+    data = json.loads(report.to_json(read_run(run_of_words(runs_dir, HOSTILE))))
     assert data["run"]["title"] == HOSTILE
 
 

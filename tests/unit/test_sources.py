@@ -6,7 +6,6 @@ The stand-ins have the addresses of the real ones: `/archive/debian/TIME/pool/..
 
 import contextlib
 import hashlib
-import http.server
 import json
 import subprocess
 import tarfile
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 from test_lab import Mirror, package, quiet
 
+from local_web import Handler, LocalServer, no_proxy, serving
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.lab import bundle
 from worldwise.lab.debian import mirrors as mirrors_module
@@ -37,17 +37,13 @@ from worldwise.lab.yank_check import said_by_index, said_by_pip, yanked_crates
 
 TIME = "20261120T211544Z"
 CONTENT = b"what was locked " * 1000
-Handler = http.server.BaseHTTPRequestHandler
 
 
-class Web(http.server.ThreadingHTTPServer):
+class Web(LocalServer):
     """A server of files by path; `before` may answer in their place, and says so by True."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.asked: list[str] = []
         self.busy = self.at_once = 0
         self.before: Callable[[Handler], bool] = lambda _: False
         lock = threading.Lock()
@@ -66,11 +62,7 @@ class Web(http.server.ThreadingHTTPServer):
                     with lock:
                         self.busy -= 1
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.address = f"http://127.0.0.1:{self.server_port}"
+        super().__init__(Answering)
 
     def add(self, item: Wanted, content: bytes = CONTENT) -> None:
         self.files[f"/archive/debian/{item.time}/{item.path}"] = content
@@ -88,13 +80,8 @@ def answer(handler: Handler, status: int, content: bytes | None = None, **fields
 
 @pytest.fixture
 def server() -> Iterator[Web]:
-    made = Web()
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving(Web()) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)
@@ -102,9 +89,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
     """No proxy, a mirror that has dropped everything, one try, short pauses."""
     if not APT_HELPER.exists():
         pytest.skip("apt is not on this machine")
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+    no_proxy(monkeypatch)
     for name in (SOURCES_VARIABLE, FROM_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(SNAPSHOTS_VARIABLE, "none")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from readings import attempt, cells, reading, row, titled
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.base.units import size_text
@@ -14,9 +15,8 @@ from worldwise.families.storage.spec import RPMB_MOST, too_large
 from worldwise.families.storage.tables import REQUESTS, storage_sections
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.models import Attempt, NotAvailable, Reading, Row
+from worldwise.read.models import NotAvailable, Row
 from worldwise.read.mqttz import SOURCE
-from worldwise.read.published import Published
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
 
@@ -42,29 +42,15 @@ sizes = ["64KiB", "127KiB", "1MiB"]
 """
 
 
-def row(action: str, size: int, kind: str, place: str, variant: str = "mbedtls-ce-O2", n: int = 100) -> Row:
+def access(action: str, size: int, kind: str, place: str, variant: str) -> Row:
     fixed, per_byte = PLAIN if place == "linux" else SECURE
     median = fixed + per_byte * size + (100_000 if place == "client" else 0) + (7_000 if kind == "fsync" else 0)
+    case = f"optee/{variant}/storage,size={size_text(size)},storage={kind},action={action}"
     if place == "linux":
-        operation = "file"
-        parameters = f"size={size_text(size)},action={action}" + (",sync=fsync" if kind == "fsync" else "")
-    else:
-        operation = "storage"
-        parameters = f"size={size_text(size)},storage={kind},action={action}"
-    return Row.model_construct(
-        case=f"{'linux' if place == 'linux' else 'optee'}/{variant}/{operation},{parameters}",
-        operation=operation,
-        variant=variant,
-        parameters=parameters,
-        place=place,
-        size=size,
-        n=n,
-        median=float(median),
-        mean=float(median) + 3,
-        stdev=median / 1000,
-        microseconds={"2.0 GHz": median / 2000},
-        includes=f"what is included at {place}",
-    )
+        sync = ",sync=fsync" if kind == "fsync" else ""
+        case = f"linux/{variant}/file,size={size_text(size)},action={action}{sync}"
+    others = {"mean": median + 3.0, "stdev": median / 1000, "microseconds": {"2.0 GHz": median / 2000}}
+    return row(case, "access", place, median, n=100, includes=f"what is included at {place}", **others)
 
 
 def rows(action: str = "create", sizes: Iterable[int] = SIZES, variant: str = "mbedtls-ce-O2") -> list[Row]:
@@ -72,56 +58,29 @@ def rows(action: str = "create", sizes: Iterable[int] = SIZES, variant: str = "m
     for size in sizes:
         for kind in ("ree", "ree-rpmb", "rpmb"):
             if kind != "rpmb" or size < 1 << 20:
-                found += [row(action, size, kind, place, variant) for place in ("ta", "client")]
-        found += [row(action, size, sync, "linux", variant) for sync in ("none", "fsync")]
+                found += [access(action, size, kind, place, variant) for place in ("ta", "client")]
+        found += [access(action, size, sync, "linux", variant) for sync in ("none", "fsync")]
     return found
 
 
-def reading(found: list[Row], published: str = SOURCE) -> Reading:
-    source = Published(published)
-    return Reading.model_construct(
-        rows=tuple(found),
-        attempts=tuple(
-            Attempt(
-                case=one.case,
-                operation="storage",
-                parameters=one.parameters,
-                what=REQUESTS,
-                result=str(int(one.median // PER_REQUEST)),
-                detail="",
-                at=None,
-            )
-            for one in found
-            if one.place == "client"
-        ),
-        unavailable=(
-            NotAvailable(
-                target="optee",
-                implementation="mbedtls-ce",
-                curve="",
-                operation="storage",
-                reason="whatever an older version said of it",
-            ),
-        ),
-        published_table=source.table,
-        published_reason=source.reason,
-    )
+def with_requests(found: list[Row], full: bool = False, published: str = SOURCE) -> list[Section]:
+    clients = (one for one in found if one.place == "client")
+    requests = [attempt(one.case, REQUESTS, str(int(one.median // PER_REQUEST))) for one in clients]
+    why = "whatever an older version said of it"
+    lacking = NotAvailable(target="optee", implementation="mbedtls-ce", curve="", operation="storage", reason=why)
+    return storage_sections(reading(found, requests, published=published, unavailable=(lacking,)), full)
 
 
-def section(found: list[Row], title: str, full: bool = False) -> Section:
-    (one,) = (each for each in storage_sections(reading(found), full) if each.title.startswith(title))
-    return one
+def section(found: list[Row], title: str) -> Section:
+    return titled(with_requests(found), title)
 
 
 def lines(found: list[Row], title: str, full: bool = False) -> list[list[str]]:
-    table = section(found, title, full).table
-    assert table
-    assert all(len(line) == len(table.headers) for line in table.rows)
-    return table.rows
+    return cells(titled(with_requests(found, full), title))
 
 
 def test_a_run_without_storage_has_none_of_the_tables() -> None:
-    assert storage_sections(reading([])) == []
+    assert with_requests([]) == []
 
 
 def test_an_action_has_a_line_for_each_storage_and_a_column_for_each_size() -> None:
@@ -196,7 +155,7 @@ def test_published_figures_stand_beside_ours() -> None:
 
 
 def test_a_suite_without_the_source_has_no_published_table() -> None:
-    titles = [each.title for each in storage_sections(reading(rows(), published=""))]
+    titles = [each.title for each in with_requests(rows(), published="")]
     assert not any("published" in title for title in titles)
 
 

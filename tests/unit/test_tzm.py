@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from readings import reading, row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.pqc.libraries import libraries
@@ -16,31 +17,15 @@ from worldwise.libraries.boards import boards, load_board
 from worldwise.libraries.trustzone import ACCESSES, WAYS
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import load_suite
-from worldwise.read.models import Reading, Row
+from worldwise.read.models import Row
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.trustzone import TrustZoneTarget
 
 SECURE = ("tz-m33", "tz-m55")
 
 
-def row(text: str, median: float) -> Row:
-    case = parse_case(text)
-    return Row.model_construct(
-        board=case.board,
-        variant=case.variant,
-        optimisation=case.optimisation,
-        operation=case.operation,
-        measure="hash",
-        curve=case.curve,
-        size=case.size,
-        parameters=case.parameter_text,
-        median=median,
-        unit="instructions",
-    )
-
-
-def reading(*rows: Row) -> Reading:
-    return Reading.model_construct(rows=list(rows))
+def figure(case: str, median: float) -> Row:
+    return row(case, "hash", "mcu", median, board=case.partition("/")[0], unit="instructions")
 
 
 def test_the_program_has_every_way_of_the_suite_by_its_name() -> None:
@@ -135,20 +120,20 @@ def test_a_board_names_a_script_for_its_secure_program(tmp_path: Path) -> None:
 
 def test_tables() -> None:
     rows = [
-        row("tz-m33/gateway-O2/gateway,way=empty", 36),
-        row("tz-m33/gateway-Os/gateway,way=plain", 8),
-        row("tz-m33/gateway-O2/gateway,way=empty,float=soft", 12),
-        row("tz-m55/gateway-O2/gateway,way=empty", 20),
-        row("tz-m55/gateway-O2/gateway,way=plain", 3),
-        row("tz-m33/gateway-O2/refused,access=veneer", 60),
-        row("tz-m33/bearssl-O2/sha256,size=32B", 2100),
-        row("mps2-an505/bearssl-O2/sha256,size=32B", 2000),
-        row("tz-m55/bearssl-O2/sha256,size=32B", 2050),
-        row("tz-m33/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 5000),
-        row("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-512", 3000),
-        row("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 4000),
+        figure("tz-m33/gateway-O2/gateway,way=empty", 36),
+        figure("tz-m33/gateway-Os/gateway,way=plain", 8),
+        figure("tz-m33/gateway-O2/gateway,way=empty,float=soft", 12),
+        figure("tz-m55/gateway-O2/gateway,way=empty", 20),
+        figure("tz-m55/gateway-O2/gateway,way=plain", 3),
+        figure("tz-m33/gateway-O2/refused,access=veneer", 60),
+        figure("tz-m33/bearssl-O2/sha256,size=32B", 2100),
+        figure("mps2-an505/bearssl-O2/sha256,size=32B", 2000),
+        figure("tz-m55/bearssl-O2/sha256,size=32B", 2050),
+        figure("tz-m33/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 5000),
+        figure("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-512", 3000),
+        figure("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 4000),
     ]
-    ways, refused, behind = tzm_sections(reading(*rows))
+    ways, refused, behind = tzm_sections(reading(rows))
     assert ways.table
     assert ways.table.headers[3:] == ["tz-m33, hard\ninstr", "tz-m33, soft\ninstr", "tz-m55, hard\ninstr"]
     assert [line[0] for line in ways.table.rows] == ["plain", "plain", "empty"]
@@ -173,7 +158,7 @@ def test_tables() -> None:
         ["tz-m33", "sha256 32B", "-", "bearssl-O2", "2,000", "2,100", "100", "1.05"],
         ["tz-m33", "encaps", "ml-kem-768", "wolfssl-pqc-O2", "4,000", "5,000", "1,000", "1.25"],
     ]
-    (answer,) = tzm_answer(reading(*rows))
+    (answer,) = tzm_answer(reading(rows))
     assert answer.table
     assert [header.partition("\n")[0] for header in answer.table.headers[3:]] == ["tz-m33", "tz-m55"]
     assert [(line[0], line[2]) for line in answer.table.rows] == [
@@ -184,6 +169,6 @@ def test_tables() -> None:
 
 
 def test_a_run_without_it_has_no_tables() -> None:
-    other = reading(row("mps2-an505/bearssl-O2/sha256,size=32B", 2000))
+    other = reading([figure("mps2-an505/bearssl-O2/sha256,size=32B", 2000)])
     assert tzm_sections(other) == []
     assert TABLES.answers(other) == []

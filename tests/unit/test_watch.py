@@ -5,8 +5,6 @@ import gzip
 import json
 import struct
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -141,33 +139,31 @@ def test_a_trace_that_cannot_be_read_for_its_size_is_not_kept(tmp_path: Path, mo
     """If this fails, the cache keeps its largest traces, which nobody can read."""
     ran = []
 
-    def run(_self: watch.Watcher, _case: Case, _machine: object, _plugin: object, work: Path, _digest: str) -> Path:
+    def run(work: Path) -> Path:
         ran.append(work)
         return keep(work / "run")
 
-    none: Any = None
-    lab: Any = SimpleNamespace(cache=tmp_path)
-    watcher = watch.Watcher(lab, none, none)
-    monkeypatch.setattr(watch.Watcher, "_run", run)
+    def kept() -> None:
+        kept_traces.kept_trace(tmp_path, "d" * 64, run, read_trace, watch.too_large(CASE, 1, of_run=False))
+
     monkeypatch.setattr(trace, "MOST_BYTES", 10)
     for _ in range(2):
         with pytest.raises(
             WorldwiseError,
             match=r"empty-invoke: its trace is too large .* not kept: it has more than 10 bytes, unpacked",
         ) as refused:
-            watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
+            kept()
         assert "--samples" in refused.value.hint
         assert not list((tmp_path / "traces").glob("[!.]*"))
     assert len(ran) == 2
     # One that is packed too large.
     monkeypatch.setattr(trace, "MOST_PACKED", 10)
     with pytest.raises(WorldwiseError, match=r"not kept: it has more than 10 bytes of a file"):
-        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
+        kept()
     # One that is wrong otherwise stays, for whoever looks for the reason.
     monkeypatch.undo()
-    monkeypatch.setattr(watch.Watcher, "_run", run)
     with pytest.raises(WorldwiseError, match=r"passes: Field required"):
-        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace, 1, False)
+        kept()
     assert (tmp_path / "traces" / ("d" * 16) / "watched.json").exists()
 
 
