@@ -49,18 +49,30 @@ class Web(LocalServer):
         lock = threading.Lock()
 
         class Answering(Handler):
+            counted = False
+
             def do_GET(handler) -> None:
                 with lock:
                     self.asked.append(handler.path)
                     self.busy += 1
                     self.at_once = max(self.at_once, self.busy)
+                    handler.counted = True
                 try:
                     with contextlib.suppress(OSError):
                         if not self.before(handler):
                             answer(handler, 200 if handler.path in self.files else 404, self.files.get(handler.path))
                 finally:
-                    with lock:
-                        self.busy -= 1
+                    handler.leave()
+
+            def leave(handler) -> None:
+                with lock:
+                    self.busy -= handler.counted
+                    handler.counted = False
+
+            def end_headers(handler) -> None:
+                # Who has the answer may ask again before this thread goes on.
+                handler.leave()
+                super().end_headers()
 
         super().__init__(Answering)
 
