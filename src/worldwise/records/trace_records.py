@@ -6,9 +6,9 @@ Own code may have 400,000 calls, each with a line of counts and one of taken bra
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -24,6 +24,9 @@ _LINE = re.compile(rb'\{"type":"(?:counts|taken)","pass":(0|[1-9][0-9]{0,18}),"r
 # Of longer rows hardly any are equal; more of them than this are not kept, so that a trace without equal ones does not
 # take twice the memory.
 _LONGEST, _MOST = 4096, 50_000
+# A row, and the sums of rows.
+_R = TypeVar("_R")
+_S = TypeVar("_S", bound=dict[Any, int])
 
 
 def _address(value: Any) -> Any:
@@ -304,24 +307,34 @@ class KnownRows:
 
     def counts(self, line: bytes) -> CountsOf:
         """The counts in a line. Raises ValidationError."""
-        match = _LINE.fullmatch(line)
-        if match and (known := self._counts.get(match[2])) is not None:
-            return CountsOf(int(match[1]), known)
-        content = CountsLine.model_validate_json(line)
-        rows = list(map(Row._make, content.rows))
-        if match and len(match[2]) <= _LONGEST and len(self._counts) < _MOST:
-            self._counts[match[2]] = rows
-        return CountsOf(content.pass_, rows)
+        return CountsOf(*_known(self._counts, line, _counts_in))
 
     def taken(self, line: bytes) -> TakenOf:
         """The same of taken branches."""
-        match = _LINE.fullmatch(line)
-        if match and (known := self._taken.get(match[2])) is not None:
-            return TakenOf(int(match[1]), known)
-        content = Taken.model_validate_json(line)
-        if match and len(match[2]) <= _LONGEST and len(self._taken) < _MOST:
-            self._taken[match[2]] = content.rows
-        return TakenOf(content.pass_, content.rows)
+        return TakenOf(*_known(self._taken, line, _taken_in))
+
+
+def _known(
+    kept: dict[bytes, list[_R]], line: bytes, read: Callable[[bytes], tuple[int, list[_R]]]
+) -> tuple[int, list[_R]]:
+    """The pass and the rows of a line: those that are kept, if equal ones were read before."""
+    match = _LINE.fullmatch(line)
+    if match and (known := kept.get(match[2])) is not None:
+        return int(match[1]), known
+    number, rows = read(line)
+    if match and len(match[2]) <= _LONGEST and len(kept) < _MOST:
+        kept[match[2]] = rows
+    return number, rows
+
+
+def _counts_in(line: bytes) -> tuple[int, list[Row]]:
+    content = CountsLine.model_validate_json(line)
+    return content.pass_, list(map(Row._make, content.rows))
+
+
+def _taken_in(line: bytes) -> tuple[int, list[tuple[int, int]]]:
+    content = Taken.model_validate_json(line)
+    return content.pass_, content.rows
 
 
 class RowSums:
@@ -334,23 +347,11 @@ class RowSums:
 
     def add(self, line: CountsOf | Counts) -> None:
         """Add a line of counts."""
-        found = self._counts.get(line.pass_)
-        if found is None:
-            self._counts[line.pass_] = line.rows
-            return
-        if isinstance(found, list):
-            self._counts[line.pass_] = found = _summed(found, {})
-        _summed(line.rows, found)
+        _add(self._counts, line.pass_, line.rows, _summed)
 
     def take(self, line: TakenOf | Taken) -> None:
         """Add a line of taken branches."""
-        found = self._taken.get(line.pass_)
-        if found is None:
-            self._taken[line.pass_] = line.rows
-            return
-        if isinstance(found, list):
-            self._taken[line.pass_] = found = _counted(found, Counter())
-        _counted(line.rows, found)
+        _add(self._taken, line.pass_, line.rows, _counted)
 
     def counts(self) -> dict[int, Sequence[Row]]:
         """The rows of each pass that has any."""
@@ -368,18 +369,32 @@ class RowSums:
                 found[number] = rows
             else:
                 if id(rows) not in equal:
-                    equal[id(rows)] = _counted(rows, Counter())
+                    equal[id(rows)] = _counted(rows)
                 found[number] = equal[id(rows)]
         return found
 
 
-def _summed(rows: Sequence[Row], into: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+def _add(
+    sums: dict[int, list[_R] | _S], number: int, rows: list[_R], summed: Callable[[list[_R], _S | None], _S]
+) -> None:
+    found = sums.get(number)
+    if found is None:
+        sums[number] = rows
+    else:
+        sums[number] = summed(rows, summed(found, None) if isinstance(found, list) else found)
+
+
+def _summed(rows: list[Row], into: dict[tuple[int, int], int] | None = None) -> dict[tuple[int, int], int]:
+    """Adds rows to sums by frame and block, which are made if there are none."""
+    into = {} if into is None else into
     for frame, block, times in rows:
         into[frame, block] = into.get((frame, block), 0) + times
     return into
 
 
-def _counted(rows: Sequence[tuple[int, int]], into: Counter[int]) -> Counter[int]:
+def _counted(rows: list[tuple[int, int]], into: Counter[int] | None = None) -> Counter[int]:
+    """The same by block."""
+    into = Counter() if into is None else into
     for block, times in rows:
         into[block] += times
     return into

@@ -57,9 +57,7 @@ def again_section(found: BlindFigures) -> list[Section]:
         return []
     rows = []
     for one in sorted((one for one in found.set if one.again), key=lambda one: (one.core, one.domain.kind)):
-        blind, again = (
-            errors((predicted, measured) for _, predicted, measured in which) for which in (one.predicted, one.again)
-        )
+        blind, again = errors(map(_pair, one.predicted)), errors(map(_pair, one.again))
         before = [f"{blind.median:.1f}", f"{blind.bias:+.1f}"]
         rows.append([one.core, one.domain.kind, one.source, one.role, *before, *numbers(again)])
     headers = ["core", "code", "of", "may", "blind", "mean", "figures", "again", "90 %", "worst", "mean"]
