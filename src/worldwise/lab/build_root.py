@@ -175,8 +175,7 @@ class Making:
         index.chmod(0o644)
 
     def _lay(self, directory: Path) -> None:
-        """Write the root's files that are of no package, from the root on."""
-        directory.mkdir(mode=0o755)
+        """Write the root's files that are of no package, from the root on: most roots have none."""
         for name, text in ROOTS[self.name].laid.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,6 +239,7 @@ class Making:
         self, stage: Path, mode: str, form: str, to: Path | str, stdout: int, before: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
         foreign = {package.architecture for package in self.lock.lab if package.foreign}
+        laid = stage / "laid"
         command = [
             *before,
             "mmdebstrap",
@@ -252,7 +252,7 @@ class Making:
             "--aptopt=APT::Install-Recommends false",
             "--dpkgopt=force-unsafe-io",
             f"--extract-hook={_LEAVE_OUT}",
-            f'--extract-hook=cp -r {shlex.quote(str(stage / "laid"))}/. "$1"',
+            *([f'--extract-hook=cp -r {shlex.quote(str(laid))}/. "$1"'] if laid.exists() else []),
             "",  # the suite: everything in the repository
             str(to),
             f"deb [trusted=yes] copy:{stage / 'packages'} ./",
