@@ -59,6 +59,11 @@ def output_option(command: _Command) -> _Command:
     )(command)
 
 
+def number_option(flag: str, numbers: click.IntRange, default: int, words: str) -> Callable[[_Command], _Command]:
+    """An option that takes a whole number, and always has one."""
+    return click.option(flag, type=numbers, default=default, show_default=True, metavar="N", help=words)
+
+
 def reading_options(command: _Command) -> _Command:
     """`--format`, `--output` and `--budget`: how to show a run."""
     for option in (

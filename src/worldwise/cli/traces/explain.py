@@ -15,7 +15,14 @@ from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.base.units import parse_frequency
 from worldwise.cli.common.help_screen import Command
-from worldwise.cli.common.options import check_output, format_option, locked_option, output_option, runs_option
+from worldwise.cli.common.options import (
+    check_output,
+    format_option,
+    locked_option,
+    number_option,
+    output_option,
+    runs_option,
+)
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.dependence import show_dependence
 from worldwise.cli.traces.explained_difference import cases_between, differences, keep_folders
@@ -144,22 +151,8 @@ _RARE = {
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux, mcu.  [default: the outermost]")
 @click.option("--index", type=click.IntRange(0), metavar="N", help="Explain this sample.  [default: the median one]")
-@click.option(
-    "--samples",
-    type=click.IntRange(1, MAX_SAMPLES),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Samples of a CASE.",
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(0, MAX_WARMUP),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Warm-up calls of a CASE.",
-)
+@number_option("--samples", click.IntRange(1, MAX_SAMPLES), 3, "Samples of a CASE.")
+@number_option("--warmup", click.IntRange(0, MAX_WARMUP), 1, "Warm-up calls of a CASE.")
 @click.option("--full", is_flag=True, help="Print all tables, not the first screen alone.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")

@@ -19,6 +19,7 @@ from worldwise.cli.common.options import (
     check_output,
     format_option,
     locked_option,
+    number_option,
     output_option,
     runs_option,
     wanted_budget,
@@ -170,34 +171,21 @@ _RARE = {
     metavar="BOARD|none",
     help="Take that board's flash and what stands before it; none: a flash that never waits.",
 )
-@click.option(
+@number_option(
     "--store-waits",
-    type=click.IntRange(0, MOST_WAITS),
-    default=0,
-    metavar="N",
-    help="Cycles that each stored word waits on a Cortex-M0 to M33: a write buffer that is off, or slow RAM.  "
-    "[default: 0]",
+    click.IntRange(0, MOST_WAITS),
+    0,
+    "Cycles that each stored word waits on a Cortex-M0 to M33: a write buffer that is off, or slow RAM.",
 )
 @click.option("--full", is_flag=True, help="Print all tables: cycles, causes, layers and functions.")
-@click.option(
-    "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, metavar="N", help="Warm calls."
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(0, MAX_WARMUP),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Warm-up calls of a CASE.",
-)
-@click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
-@click.option(
+@number_option("--samples", click.IntRange(1, MAX_SAMPLES), 3, "Warm calls.")
+@number_option("--warmup", click.IntRange(0, MAX_WARMUP), 0, "Warm-up calls of a CASE.")
+@number_option("--top", click.IntRange(1), 15, "Functions shown.")
+@number_option(
     "--seeds",
-    type=click.IntRange(1, MOST_SEEDS),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Predict N draws of keys, messages and nonces, and print least to most.",
+    click.IntRange(1, MOST_SEEDS),
+    1,
+    "Predict N draws of keys, messages and nonces, and print least to most.",
 )
 @format_option(FORMATS)
 @output_option
