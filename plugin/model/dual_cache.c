@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cache.h"
+
 static bool is_power_of_two(uint32_t value)
 {
 	return value && !(value & (value - 1));
@@ -25,24 +27,6 @@ void dual_cache_forget(struct dual_cache *cache, const struct dual_fill *fill, u
 	cache->sets = kib * 1024 / fill->line_bytes / ways;
 }
 
-/* Whether a line is there; it is afterwards, as the one used last. */
-static bool touch(struct dual_cache *cache, uint64_t line)
-{
-	uint64_t *set = &cache->lines[(line & (cache->sets - 1)) * cache->ways];
-	uint64_t tag = line + 1;
-	uint32_t way = 0;
-	bool there;
-
-	if (set[0] == tag)
-		return true;
-	while (way < cache->ways - 1 && set[way] != tag)
-		way++;
-	there = set[way] == tag;
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = tag;
-	return there;
-}
-
 uint64_t dual_cache_when(struct dual_cache *cache, const struct dual_fill *fill, uint64_t address, uint64_t now,
 			 uint64_t *bus)
 {
@@ -51,7 +35,7 @@ uint64_t dual_cache_when(struct dual_cache *cache, const struct dual_fill *fill,
 	uint32_t part = (uint32_t)(address >> fill->bus_bits) & (parts - 1);
 	uint64_t there;
 
-	if (touch(cache, line)) {
+	if (cache_touch(cache->lines, cache->sets, cache->ways, line)) {
 		if (cache->filled != line + 1)
 			return now;
 		there = cache->came + (uint64_t)((part - cache->asked) & (parts - 1)) * fill->bus_cycles;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
+
 static void cache_start(struct cache *cache, uint32_t kib, uint32_t ways, uint32_t line_bytes)
 {
 	cache->ways = ways && ways <= MOST_WAYS ? ways : MOST_WAYS;
@@ -35,27 +37,15 @@ void memory_forget(struct memory *memory)
 	memory->last_miss = 0;
 }
 
-/* Whether a line is there; it is afterwards, as the one used last. */
-static bool cache_touch(struct cache *cache, uint64_t line)
+/* Whether a line is there; it is afterwards. */
+static bool touch(struct cache *cache, uint64_t line)
 {
-	uint64_t *set = &cache->lines[(line & (cache->sets - 1)) * cache->ways];
-	uint64_t tag = line + 1;
-	uint32_t way = 0;
-	bool hit;
-
-	if (set[0] == tag)
-		return true;
-	while (way < cache->ways - 1 && set[way] != tag)
-		way++;
-	hit = set[way] == tag;
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = tag;
-	return hit;
+	return cache_touch(cache->lines, cache->sets, cache->ways, line);
 }
 
 static uint32_t behind_first(struct memory *memory, const struct table *table, uint64_t line)
 {
-	return cache_touch(&memory->second, line) ? table->second_latency : table->memory_latency;
+	return touch(&memory->second, line) ? table->second_latency : table->memory_latency;
 }
 
 uint32_t memory_data(struct memory *memory, const struct table *table, uint64_t address)
@@ -63,14 +53,14 @@ uint32_t memory_data(struct memory *memory, const struct table *table, uint64_t 
 	uint64_t line = address / table->line_bytes;
 	uint32_t latency;
 
-	if (cache_touch(&memory->data, line))
+	if (touch(&memory->data, line))
 		return 0;
 	latency = behind_first(memory, table, line);
 	/* Lines in a row: the prefetcher has seen the one before. */
 	if (line == memory->last_miss + 1) {
 		for (uint32_t i = 1; i <= table->prefetch_lines; i++) {
-			cache_touch(&memory->second, line + i);
-			cache_touch(&memory->data, line + i);
+			touch(&memory->second, line + i);
+			touch(&memory->data, line + i);
 		}
 	}
 	memory->last_miss = line;
@@ -84,9 +74,9 @@ uint32_t memory_code(struct memory *memory, const struct table *table, uint64_t 
 	if (line + 1 == memory->last_code_line)
 		return 0;
 	memory->last_code_line = line + 1;
-	if (cache_touch(&memory->code, line))
+	if (touch(&memory->code, line))
 		return 0;
-	cache_touch(&memory->code, line + 1);
+	touch(&memory->code, line + 1);
 	return behind_first(memory, table, line);
 }
 
