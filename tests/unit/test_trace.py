@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from traces import CLIENT, MARK, TraceBuilder, place
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.trace import _WAYS_OUT, Trace, json_schema, read_trace
-from worldwise.records.trace_records import FORMAT
+from worldwise.records.trace_records import FORMAT, KnownRows
 from worldwise.run.traces.trace_cache import with_notes
 
 
@@ -167,6 +168,20 @@ def _stretches(trace: TraceBuilder, rows: list[list[int]], masked: int | None = 
     """The outer pass has stretches with interrupts masked."""
     (outer,) = [one for one in trace.records if one["type"] == "pass" and one["id"] == 1]
     outer.update(masked=sum(row[1] for row in rows) if masked is None else masked, stretches=rows)
+
+
+@pytest.mark.parametrize("kind", ["counts", "taken"])
+@pytest.mark.parametrize(
+    "head", ['"pass":01', '"pass":-1', '"pass":1.0', '"pass":true', '"pass":1' + "0" * 20, '"x":1,"pass":1']
+)
+def test_rows_that_were_right_once_make_no_wrong_line_right(kind: str, head: str) -> None:
+    """If this fails, a hostile trace gets a line past all checks behind an equal one."""
+    rows = "[[2,2,5]]" if kind == "counts" else "[[2,5]]"
+    read = getattr(KnownRows(), kind)
+    assert read(f'{{"type":"{kind}","pass":1,"rows":{rows}}}\n'.encode()).pass_ == 1
+    assert read(f'{{"type":"{kind}","pass":7,"rows":{rows}}}\n'.encode()).pass_ == 7
+    with pytest.raises(ValidationError):
+        read(f'{{"type":"{kind}",{head},"rows":{rows}}}\n'.encode())
 
 
 BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
