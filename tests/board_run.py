@@ -27,7 +27,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.records.model_predictions import PredictedSample
 from worldwise.run.folder.manifests import RECORDS_FILE
-from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome, Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.targets.all_targets import EMULATED
@@ -106,9 +106,7 @@ def make(runs: Path, source: Source) -> Run:
             lines = (json.dumps(one, separators=(",", ":")) for one in of_chip(case, records, predicted))
             directory = writer.case_directory(case.id)
             (directory / RECORDS_FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
-            writer.complete_case(
-                case, start="boot", images={}, digest="0" * 64, command=["synthetic"], wall_seconds=0.0
-            )
+            writer.complete_case(case, CaseInputs("boot", digest="0" * 64), CaseOutcome(["synthetic"]))
         return writer.finish("complete")
 
 

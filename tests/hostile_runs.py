@@ -12,6 +12,7 @@ from typing import Any
 
 import synthetic
 from worldwise.plan.case import Case
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import Run, open_run
 
 # What stands in the place of a value.
@@ -58,10 +59,7 @@ def run_of_words(runs: Path, words: str) -> Run:
     with synthetic.new_writer(runs, [case, failing], suite=suite, git=words, lab=words) as writer:
         synthetic.write_case(writer, case, synthetic.lines(synthetic.make_records(case)))
         writer.case_directory(failing.id)
-        no: dict[str, str] = {}
-        writer.complete_case(
-            failing, state="failed", error=words, start="boot", images=no, digest="", command=(), wall_seconds=0.0
-        )
+        writer.complete_case(failing, CaseInputs("boot"), CaseOutcome(error=words))
         run = writer.finish("failed")
     path = run.path / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"worldwise": words}))

@@ -21,7 +21,7 @@ from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.evidence import owed_by, required_checks
 from worldwise.records.messages import message_digest
 from worldwise.run.folder.manifests import RECORDS_FILE
-from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome, Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 
@@ -212,15 +212,9 @@ def write_case(
         (directory / name).write_bytes(content)
     (directory / RECORDS_FILE).write_bytes(data)
     (directory / "console.log").write_text("booted\n")
-    writer.complete_case(
-        case,
-        start="snapshot",
-        images=images or {"optee": "b" * 64},
-        digest="c" * 64,
-        command=["qemu-system-aarch64"],
-        wall_seconds=0.5,
-        footprint=footprint(case) if case.board else None,
-    )
+    size = footprint(case) if case.board else None
+    inputs = CaseInputs("snapshot", images or {"optee": "b" * 64}, "c" * 64, size)
+    writer.complete_case(case, inputs, CaseOutcome(["qemu-system-aarch64"], 0.5))
 
 
 def write_run(

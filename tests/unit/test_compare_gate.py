@@ -27,6 +27,7 @@ from worldwise.read.models import Reading
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.run.folder.manifests import OwnEntry
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import Run, open_run
 
 CURVE = ("curve", "secp256r1")
@@ -60,9 +61,7 @@ def run_of(runs_dir: Path, second: int, data: Data, **fields: Any) -> Run:
                 write_case(writer, case, lines(what), images)
             elif what is not None:
                 writer.case_directory(case.id)
-                writer.complete_case(
-                    case, state="failed", error=what, start="boot", images={}, digest="", command=(), wall_seconds=0
-                )
+                writer.complete_case(case, CaseInputs("boot"), CaseOutcome(error=what))
         return writer.finish("complete")
 
 

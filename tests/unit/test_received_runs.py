@@ -24,6 +24,7 @@ from worldwise.read.compared.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
 from worldwise.run.folder import rundir
 from worldwise.run.folder.reproduction import compare_runs
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import Run, list_runs, open_run
 from worldwise.run.folder.writer import RunWriter
 
@@ -142,8 +143,8 @@ def test_a_link_that_comes_while_a_run_is_written_leads_nowhere(runs_dir: Path, 
     assert open_run("latest", runs_dir).state == "complete"
 
 
-def write_again(writer: RunWriter, state: Any = "complete") -> None:
-    writer.complete_case(A, state=state, start="boot", images={}, digest="", command=[], wall_seconds=0.5)
+def write_again(writer: RunWriter, error: str = "") -> None:
+    writer.complete_case(A, CaseInputs("boot"), CaseOutcome(error=error))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, make_socket, lambda path: path.symlink_to("/etc/passwd")])
@@ -156,7 +157,7 @@ def test_what_a_machine_left_that_is_no_file(make: Callable[[Path], object], run
         with pytest.raises(WorldwiseError, match=r"/pipe: the measured machine left it, and it is a|'pipe' is a link"):
             write_again(writer)
         # Of a case that failed it is removed, so that the run can be read.
-        write_again(writer, "failed")
+        write_again(writer, "died")
         writer.finish("failed")
     run = open_run("latest", runs_dir)
     assert not (run.case_directory(A.id) / "pipe").exists()

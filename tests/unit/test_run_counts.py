@@ -30,6 +30,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.row_details.factors import with_ratios
 from worldwise.read.row_order import in_reading_order
 from worldwise.read.run_counts import read_run
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
@@ -182,16 +183,7 @@ def test_budget_is_undecided_while_cases_are_missing(runs_dir: Path) -> None:
         assert reading.missing == (other.id,)
         assert reading.run.state == "running"
         writer.case_directory(other.id)
-        writer.complete_case(
-            other,
-            state="failed",
-            error="the TA panicked",
-            start="boot",
-            images={},
-            digest="",
-            command=[],
-            wall_seconds=1.0,
-        )
+        writer.complete_case(other, CaseInputs("boot"), CaseOutcome(error="the TA panicked"))
         reading = read_run(writer.finish("failed"))
     assert [(failed.case, failed.error) for failed in reading.failed] == [(other.id, "the TA panicked")]
     assert reading.missing == ()

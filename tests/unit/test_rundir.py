@@ -12,6 +12,7 @@ from synthetic import lines, make_records, make_suite, new_writer, write_case, w
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import list_runs, open_run
 from worldwise.run.folder.writer import RunWriter
 
@@ -68,9 +69,7 @@ def test_a_killed_run_is_resumed(runs_dir: Path) -> None:
 def test_failed_cases_are_done_again(runs_dir: Path) -> None:
     with new_writer(runs_dir, [A, B]) as writer:
         writer.case_directory(A.id)
-        writer.complete_case(
-            A, state="failed", error="died", start="boot", images={}, digest="", command=[], wall_seconds=0.1
-        )
+        writer.complete_case(A, CaseInputs("boot"), CaseOutcome(error="died"))
         write_case(writer, B, DATA[B.id])
         assert writer.pending == [A.id]
         writer.finish("failed")

@@ -25,6 +25,7 @@ from worldwise.records.model_predictions import Predicted
 from worldwise.run.folder import predictions
 from worldwise.run.folder.manifests import ShardEntry
 from worldwise.run.folder.merge_shards import merge
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import Run, open_run
 
 # --- the split ---
@@ -312,7 +313,7 @@ def test_other_images_and_other_starts_are_refused(runs_dir: Path) -> None:
 
     def cold(writer: Any, case: Case, data: bytes) -> None:
         (writer.case_directory(case.id) / "records.jsonl").write_bytes(data)
-        writer.complete_case(case, start="boot", images={}, digest="", command=[], wall_seconds=0.1)
+        writer.complete_case(case, CaseInputs("boot"), CaseOutcome())
 
     with pytest.raises(WorldwiseError, match=r"differ in start of the machines: \[\"snapshot\"\] / \[\"boot\"\]"):
         merge([one, other(50, cold), three], runs_dir)
@@ -331,9 +332,7 @@ def test_failed_cases_stay_failed(runs_dir: Path) -> None:
     one, three = shards(runs_dir, 1, 3)
     with new_writer(runs_dir, PARTS[1], parse_budget("5ms@2GHz"), 2, shard=entry(2)) as writer:
         writer.case_directory(CASES[1].id)
-        writer.complete_case(
-            CASES[1], state="failed", error="died", start="snapshot", images={}, digest="", command=[], wall_seconds=0
-        )
+        writer.complete_case(CASES[1], CaseInputs("snapshot"), CaseOutcome(error="died"))
         two = writer.finish("failed")
     merged, _ = merge([one, two, three], runs_dir)
     assert merged.state == "failed"

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from worldwise.run import draws
 from worldwise.run.case_check import check_run, found_words
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
-from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance
+from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome, Counting, RunPlan, RunProvenance
 from worldwise.run.folder.rundir import Run
 from worldwise.run.folder.writer import RunWriter
 from worldwise.run.measurers import board_of, require_same
@@ -199,29 +199,22 @@ class Bench:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
         digest = self._digest(machine, case)
         directory = writer.case_directory(case.id)
+        inputs = CaseInputs("snapshot", machine.images, digest, machine.footprint)
         stored = self.results.get(digest) if self.options.reuse else None
         if stored:
-            self._take(writer, case, machine, digest, stored, (stored.run, 0.0))
+            self._take(writer, case, inputs, stored, stored.run)
             self.progress.case_done(case, REUSED)
             return stored
         self.progress.case_started(case)
         if self.elsewhere and (measured := self.elsewhere.measure(writer.run.id, case, digest, self.results)):
-            self._take(writer, case, machine, digest, measured.result, (measured.run, measured.seconds))
+            self._take(writer, case, inputs, measured.result, measured.run, measured.seconds)
             self.progress.case_done(case, measured.how)
             return measured.result if measured.run else None
         with writer.guard(), self.here:
             outcome, checked = self.run(case, machine, directory)
             self._beside(case, directory)
         seconds = round(outcome.wall_seconds, 2)
-        writer.complete_case(
-            case,
-            start=self.options.start,
-            images=machine.images,
-            footprint=machine.footprint,
-            digest=digest,
-            command=outcome.command,
-            wall_seconds=seconds,
-        )
+        writer.complete_case(case, replace(inputs, start=self.options.start), CaseOutcome(outcome.command, seconds))
         if self.options.start == "snapshot":
             self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
         self.progress.case_done(case, CaseEnd(f"{seconds:.1f} s{found_words(case, checked)}"))
@@ -245,23 +238,14 @@ class Bench:
         return self.run(case, machine, directory)[0]
 
     def _take(
-        self, writer: RunWriter, case: Case, machine: Machine, digest: str, result: Result, by: tuple[str, float]
+        self, writer: RunWriter, case: Case, inputs: CaseInputs, result: Result, run: str, seconds: float = 0.0
     ) -> None:
-        """Put a result of the store into the run. `by`: the run that it is of, empty for this one, and its seconds."""
+        """Put a result of the store into the run. `run`: that which it is of; empty for this one, with the seconds."""
         directory = writer.run.case_directory(case.id)
         with writer.guard():
             result.copy_to(directory)
             self._beside(case, directory)
-        writer.complete_case(
-            case,
-            reused_from=by[0],
-            start="snapshot",
-            images=machine.images,
-            footprint=machine.footprint,
-            digest=digest,
-            command=result.command,
-            wall_seconds=by[1],
-        )
+        writer.complete_case(case, inputs, CaseOutcome(result.command, seconds, run))
 
     def _run(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         """Run a case; its records appear in the directory."""
@@ -290,16 +274,9 @@ class Bench:
 
     def case_failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
         self.progress.case_done(case, FAILED)
-        writer.complete_case(
-            case,
-            state="failed",
-            error="\n".join(part for part in (error.message, error.details) if part),
-            start=self.options.start,
-            images=machine.images if machine else {},
-            digest=self._digest(machine, case) if machine else "",
-            command=(),
-            wall_seconds=0.0,
-        )
+        made = (machine.images, self._digest(machine, case)) if machine else ()
+        words = "\n".join(part for part in (error.message, error.details) if part)
+        writer.complete_case(case, CaseInputs(self.options.start, *made), CaseOutcome(error=words))
 
     def _audit(self, reused: Sequence[tuple[Case, Machine, Result]]) -> None:
         """Measure one of the reused results again: the one with the oldest check.

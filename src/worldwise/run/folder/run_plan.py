@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a new run is made of, before anything is measured: its plan, its provenance, and how it counts."""
+"""What the manifests of a run and of its cases are made of: plan, provenance, way of counting; how a case went."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -11,10 +12,12 @@ from worldwise import __version__
 from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.inputs import draws_by_seed, inputs_seed
 from worldwise.plan.suite import Suite
 from worldwise.run.folder.manifests import (
     FORMAT,
     BudgetEntry,
+    CaseManifest,
     ChipClock,
     OwnEntry,
     RunManifest,
@@ -118,4 +121,65 @@ def manifest_of(plan: RunPlan, made: RunProvenance, counting: Counting, started:
         seed=cases[0].seed if cases else 0,
         seeds=counting.seeds,
         as_shipped=bool(cases and cases[0].as_shipped),
+    )
+
+
+@dataclass(frozen=True)
+class CaseInputs:
+    """What a case is measured with.
+
+    Attributes:
+        start: what its machine starts from.
+        images: digests of the images, by name.
+        digest: the address of its result; empty if nothing was built.
+        footprint: on a board, bytes of `flash` and `ram` that the operation takes.
+    """
+
+    start: Literal["snapshot", "boot"]
+    images: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+    footprint: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class CaseOutcome:
+    """How a case ended.
+
+    Attributes:
+        command: what ran it.
+        wall_seconds: how long that took.
+        reused_from: the run that measured it; empty for this one.
+        error: why it failed; empty if it is complete.
+    """
+
+    command: Sequence[str] = ()
+    wall_seconds: float = 0.0
+    reused_from: str = ""
+    error: str = ""
+
+
+def case_manifest_of(case: Case, inputs: CaseInputs, outcome: CaseOutcome) -> CaseManifest:
+    """`case.json` of a case, but for its files."""
+    return CaseManifest(
+        format=FORMAT,
+        id=case.id,
+        target=case.target,
+        implementation=case.implementation,
+        optimisation=case.optimisation,
+        operation=case.operation,
+        samples=case.samples,
+        warmup=case.warmup,
+        parameters=dict(case.parameters),
+        state="failed" if outcome.error else "complete",
+        error=outcome.error,
+        reused_from=outcome.reused_from,
+        start=inputs.start,
+        images=dict(inputs.images),
+        digest=inputs.digest,
+        command=list(outcome.command),
+        wall_seconds=outcome.wall_seconds,
+        footprint=None if inputs.footprint is None else dict(inputs.footprint),
+        seed=case.seed,
+        inputs=inputs_seed(case) if draws_by_seed(case) else "",
+        as_shipped=case.as_shipped,
     )

@@ -6,17 +6,16 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.plan.inputs import draws_by_seed, inputs_seed
 from worldwise.run.folder.manifests import (
     CASE_FILE,
     FINISHED_FILE,
@@ -29,7 +28,15 @@ from worldwise.run.folder.manifests import (
     Finished,
     RunManifest,
 )
-from worldwise.run.folder.run_plan import Counting, RunPlan, RunProvenance, manifest_of
+from worldwise.run.folder.run_plan import (
+    CaseInputs,
+    CaseOutcome,
+    Counting,
+    RunPlan,
+    RunProvenance,
+    case_manifest_of,
+    manifest_of,
+)
 from worldwise.run.folder.rundir import LIMITS, Run
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -127,46 +134,9 @@ class RunWriter:
                 pass
         return path
 
-    def complete_case(
-        self,
-        case: Case,
-        *,
-        state: Literal["complete", "failed"] = "complete",
-        error: str = "",
-        reused_from: str = "",
-        start: Literal["snapshot", "boot"],
-        images: Mapping[str, str],
-        digest: str,
-        command: Sequence[str],
-        wall_seconds: float,
-        footprint: Mapping[str, int] | None = None,
-    ) -> None:
+    def complete_case(self, case: Case, inputs: CaseInputs, outcome: CaseOutcome) -> None:
         """Marks a case as done: brings its files to disk, then writes `case.json`. Raises WorldwiseError."""
-        self._finish_case(
-            CaseManifest(
-                format=FORMAT,
-                id=case.id,
-                target=case.target,
-                implementation=case.implementation,
-                optimisation=case.optimisation,
-                operation=case.operation,
-                samples=case.samples,
-                warmup=case.warmup,
-                parameters=dict(case.parameters),
-                state=state,
-                error=error,
-                reused_from=reused_from,
-                start=start,
-                images=dict(images),
-                digest=digest,
-                command=list(command),
-                wall_seconds=wall_seconds,
-                footprint=None if footprint is None else dict(footprint),
-                seed=case.seed,
-                inputs=inputs_seed(case) if draws_by_seed(case) else "",
-                as_shipped=case.as_shipped,
-            )
-        )
+        self._finish_case(case_manifest_of(case, inputs, outcome))
 
     def take_case(self, other: Run, manifest: CaseManifest) -> None:
         """Takes a case from another run as it is: its files, then its `case.json`.
