@@ -18,6 +18,7 @@ from own_explained import check_regions, check_sums, counts, explained, explaine
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces.annotated_source import annotated, source_lines
 from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.typed_calls import SourceWanted
 from worldwise.cli.user_code.memory import ta_words
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, FirmwareExplainer
@@ -148,7 +149,7 @@ def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator
     """The line of the loop's sum has most of it; without the source there are numbers of lines alone."""
     explainer = explained(made, "work", images, emulator, tmp_path)
     sample, session = explainer.sample("call", "region"), Session(load_rules(), fresh=False)
-    (section,) = annotated(explainer, session, sample, "work", [made.code.origin.parent], True)
+    (section,) = annotated(explainer, session, sample, SourceWanted("work", True, (made.code.origin.parent,)))
     assert section.table
     rows = [(line, int(count.replace(",", "") or 0), text) for line, count, _, text in section.table.rows]
     assert sum(count for line, count, _ in rows if line) == counts(made, "work")[1]
@@ -158,10 +159,10 @@ def test_lines_and_instructions_add_up(made: Ready, images: ImageStore, emulator
     assert any(text.strip().partition(": ")[2].startswith(("mul", "madd")) for line, _, text in rows if not line)
     lines = source_lines(explainer, sample)
     assert {sum(one.values()) for one in lines.values()} == {counts(made, "work")[1]}
-    (bare,) = annotated(explainer, session, sample, "work", [tmp_path], False)
+    (bare,) = annotated(explainer, session, sample, SourceWanted("work", False, (tmp_path,)))
     assert "--source DIR" in " ".join(bare.notes)
     with pytest.raises(WorldwiseError, match="executes no function wrok"):
-        annotated(explainer, session, sample, "wrok", [], False)
+        annotated(explainer, session, sample, SourceWanted("wrok", False, ()))
 
 
 def test_the_whole_program_goes_from_main_to_its_exit(lab: Lab, images: ImageStore, tmp_path: Path) -> None:

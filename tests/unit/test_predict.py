@@ -19,6 +19,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.traces.other_draws import other_draws, require_draws
 from worldwise.cli.traces.predict import _of_own_code
+from worldwise.cli.traces.typed_calls import PredictedRegion
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries import own_code
@@ -398,10 +399,10 @@ def test_calls_that_differ_are_told_on_the_screen() -> None:
 def test_a_budget_of_own_code_is_for_its_calls() -> None:
     """If this fails, a budget of own code is refused unless two options name the one thing that it measures."""
     own = Case("own", "app", "", "work", 3, 0)
-    found = _of_own_code(parse_budget("5ms@1GHz"), None, None, [own])
+    found = _of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own])
     check_budget(found, [own])
     assert (found.measures, found.place) == (("call",), "region")
-    assert _of_own_code(parse_budget("5ms@1GHz"), None, None, [own, CASE]) == parse_budget("5ms@1GHz")
+    assert _of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own, CASE]) == parse_budget("5ms@1GHz")
 
 
 def test_firmware_of_a_user_s_own_never_waits_unless_it_is_said() -> None:

@@ -6,7 +6,7 @@ options of other places it refuses. A new place is one such class, and a field o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.cli.baselines import Baselines
+from worldwise.cli.common.typed_record import TypedCall, TypedRecord
 from worldwise.cli.user_code import kinds
 from worldwise.plan.selection import curve_names
 
@@ -33,15 +34,6 @@ def refuse(names: Sequence[str], words: str) -> None:
     for name in names:
         if not is_default(name):
             raise click.UsageError(words.format(option=option_of(name)))
-
-
-class TypedRecord:
-    """A record of options: a field for each parameter of the command, by its name there."""
-
-    @classmethod
-    def taken(cls, typed: dict[str, Any]) -> Self:
-        """Takes these out of all that was typed."""
-        return cls(**{field.name: typed.pop(field.name) for field in fields(cls)})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -188,17 +180,10 @@ class Shown(TypedRecord):
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(TypedCall):
     """All that was typed; `own` are the options of own code."""
 
     what: What
     where: Where
     shown: Shown
     own: kinds.Typed
-
-    @classmethod
-    def taken(cls, typed: dict[str, Any]) -> Self:
-        """Sorts the command's parameters."""
-        made = cls(What.taken(typed), Where.taken(typed), Shown.taken(typed), kinds.Typed.taken(typed))
-        assert not typed, f"no record has {', '.join(typed)}"
-        return made

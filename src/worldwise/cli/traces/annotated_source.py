@@ -11,6 +11,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.typed_calls import SourceWanted
 from worldwise.explain.annotated_source import Annotated, annotate, sources
 from worldwise.explain.owners import Explainer
 from worldwise.lab.lab import Lab
@@ -28,18 +29,11 @@ _OBJDUMP = {"EM_AARCH64": "aarch64-linux-gnu-objdump", "EM_ARM": "arm-none-eabi-
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]{1,16}):\t(.*)")
 
 
-def annotated(
-    explainer: Explainer,
-    session: Session,
-    sample: Sample,
-    function: str,
-    folders: Sequence[Path],
-    instructions: bool,
-) -> list[Section]:
+def annotated(explainer: Explainer, session: Session, sample: Sample, wanted: SourceWanted) -> list[Section]:
     """The sections of a function in a sample. Raises WorldwiseError if it was not executed."""
-    found = annotate(explainer, sample, function)
-    texts = {name: text for name in sources(found) if (text := _source(name, folders or [Path()]))}
-    code = {number: _code(session.lab, one) for number, one in enumerate(found)} if instructions else None
+    found = annotate(explainer, sample, wanted.annotate or "*")
+    texts = {name: text for name in sources(found) if (text := _source(name, wanted.sources or [Path()]))}
+    code = {number: _code(session.lab, one) for number, one in enumerate(found)} if wanted.instructions else None
     return annotated_sections(found, texts, code)
 
 

@@ -2,13 +2,13 @@
 """`worldwise explain CASE --vary INPUT`: whether what is executed and accessed depends on a secret."""
 
 from functools import partial
-from pathlib import Path
 
 import click
 
 from worldwise.base.output import safe_text
 from worldwise.cli.common.progress import Notes
 from worldwise.cli.traces.plugin_runs import Output
+from worldwise.cli.traces.typed_calls import ExplainCall
 from worldwise.explain.dependence import dependence
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
@@ -31,25 +31,17 @@ _BOARDS = "arm-none-eabi-"
 _SPARE = ("first at instr", "times", "inlined in", "calls")
 
 
-def show_dependence(
-    what: str,
-    words: str,
-    directories: tuple[Path, ...],
-    top: int,
-    slow: bool,
-    form: str,
-    output: Path | None,
-    more: str,
-) -> None:
+def show_dependence(call: ExplainCall, words: str, more: str) -> None:
     """Vary the inputs of a case, one after the other, and show what depends on them. Raises WorldwiseError.
 
-    `more` says how to print the rest, if only the first screen is printed; else it is empty.
+    `words` name the inputs. `more` says how to print the rest, if only the first screen is printed; else it is empty.
     """
-    if form not in FORMATS:
-        raise click.UsageError(f"--vary can be printed as {', '.join(FORMATS)}, not as {form}")
+    named, shown = call.named, call.shown
+    if shown.form not in FORMATS:
+        raise click.UsageError(f"--vary can be printed as {', '.join(FORMATS)}, not as {shown.form}")
     click.get_current_context().call_on_close(own_libraries.forget)
-    own_libraries.announce(own_libraries.bring(directories), lambda text: safe_text.echo(text, err=True))
-    case = parse_case(what)
+    own_libraries.announce(own_libraries.bring(named.directories), lambda text: safe_text.echo(text, err=True))
+    case = parse_case(named.what)
     inputs = list(dict.fromkeys(words.split(",")))
     require_variable(case, inputs)
     notes = Notes()
@@ -58,12 +50,12 @@ def show_dependence(
     lab.require_entry()
     images = ImageStore(lab, notes.note)
     emulator = Emulator(lab, notes.note, silence_limit=WATCHED_SILENCE)
-    if slow:
+    if call.instead.slow_down:
         ratios = slow_down(case, inputs[0], images, emulator)
-        with Output(output) as out:
-            shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        with Output(shown.output) as out:
+            pairs = ", ".join(f"{ratio:.2f}" for ratio in ratios)
             out.text(
-                f"{sorted(ratios)[len(ratios) // 2]:.2f} times the wall time without the plugin (pairs: {shown})\n"
+                f"{sorted(ratios)[len(ratios) // 2]:.2f} times the wall time without the plugin (pairs: {pairs})\n"
             )
         return
     prefix = ARCHITECTURES[case.target].prefix if case.target in ARCHITECTURES else _BOARDS
@@ -72,9 +64,9 @@ def show_dependence(
     for word in inputs:
         varied = vary(case, word, images, emulator, CALLS, notes.note)
         found.append(dependence(varied, partial(tool, varied.program.read_bytes())))
-    with Output(output) as out:
-        if form == "json":
+    with Output(shown.output) as out:
+        if shown.form == "json":
             out.text(dump(dependence_report.to_json(found)))
         else:
-            parts = dependence_report.sections(found, top)
-            out.show(first_screen(parts, more, _SPARE) if more else parts, form)
+            parts = dependence_report.sections(found, shown.functions)
+            out.show(first_screen(parts, more, _SPARE) if more else parts, shown.form)

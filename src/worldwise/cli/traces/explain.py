@@ -13,7 +13,6 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.family_stages import declared
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
-from worldwise.base.units import parse_frequency
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import (
     check_output,
@@ -28,79 +27,25 @@ from worldwise.cli.traces.dependence import show_dependence
 from worldwise.cli.traces.explained_difference import cases_between, differences, keep_folders
 from worldwise.cli.traces.masked_times import require_stretches, with_times
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
+from worldwise.cli.traces.typed_calls import DOCUMENTS, EXPLAIN_FORMATS, ExplainCall, ExplainedRegion
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.plan.case import Case, parse_case
+from worldwise.plan.case import Case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
-from worldwise.predict import cores as known
+from worldwise.records.models import Sample
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.formats import exports
-from worldwise.report.predictions import CLOCK
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
 from worldwise.run.traces.slowdown import measure_slowdown
 
-_FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "chrome", "flame")
-_DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
-# These formats show any number of regions.
-_DOCUMENTS = ("table", "markdown")
-# These show times of stretches.
-_TIMED = (*_DOCUMENTS, "json")
-_DOCUMENTS_WORDS = " and ".join(_DOCUMENTS)
 _MORE = "All tables: the same command with --full."
-# Functions of a table, unless --top says.
-_TOP = 15
-# Instructions between two comparisons with the stack in memory.
-_WITNESS = 10_000
 # The most cases that are suggested to somebody who typed only an operation.
 _MOST_CASES = 4
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What was typed: a field for each parameter of the command, by its name there."""
-
-    what: str
-    wanted: tuple[str, ...]
-    directories: tuple[Path, ...]
-    diff: str | None
-    measure: str | None
-    place: str | None
-    index: int | None
-    samples: int
-    warmup: int
-    top: int | None
-    full: bool
-    path: bool
-    inline: bool
-    annotate: str | None
-    instructions: bool
-    sources: tuple[Path, ...]
-    why: str | None
-    witness: bool
-    slow_down: bool
-    vary: str | None
-    cores: tuple[str, ...]
-    clock: str | None
-    form: str
-    output: Path | None
-    fresh: bool
-    runs: Path
-
-    @property
-    def functions(self) -> int:
-        """The most functions of a table."""
-        return self.top or _TOP
-
-    @property
-    def first_alone(self) -> bool:
-        """Whether to print the first screen alone: what asks for more than it has prints all."""
-        more = (self.full, self.top, self.path, self.witness, self.output)
-        return self.form == "table" and not any(more)
 
 
 @dataclass
@@ -111,13 +56,13 @@ class _First:
     regions: int = 0
     pairs: list[tuple[Explanation, Explanation]] = field(default_factory=list)
 
-    def show(self, call: _Call, rules: Rules, out: Output) -> None:
+    def show(self, call: ExplainCall, rules: Rules, out: Output) -> None:
         """Print it, if anything was gathered."""
         if self.explained:
-            shown = explain_report.first_sections(self.explained, rules, self.regions, call.functions, _MORE)
-            out.show(shown, call.form)
+            shown = explain_report.first_sections(self.explained, rules, self.regions, call.shown.functions, _MORE)
+            out.show(shown, call.shown.form)
         elif self.pairs:
-            out.show(explain_report.first_differences(self.pairs, rules, call.functions, _MORE), call.form)
+            out.show(explain_report.first_differences(self.pairs, rules, call.shown.functions, _MORE), call.shown.form)
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -189,7 +134,7 @@ _RARE = {
     help="Predict on this core how long the longest stretches with interrupts masked take.",
 )
 @click.option("--clock", metavar="CLOCK", help="With --core: the clock of the times.  [default: 1.5GHz]")
-@format_option(_FORMATS)
+@format_option(EXPLAIN_FORMATS)
 @output_option
 @click.option("--fresh", is_flag=True, help="Run it again, even if the cache keeps an equal trace.")
 @locked_option
@@ -222,71 +167,41 @@ def explain(**typed: Any) -> int:
       worldwise explain nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B --vary key
       worldwise explain mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B
     """
-    call = _Call(**typed)
-    if call.output:
-        check_output(call.output)
-    if call.vary:
-        others = (
-            call.diff,
-            call.wanted,
-            call.measure,
-            call.place,
-            call.why,
-            call.path,
-            call.inline,
-            call.witness,
-            call.cores,
-        )
-        if any(others) or call.index is not None:
-            raise click.UsageError(
-                "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
-            )
-        more = _MORE if call.first_alone else ""
-        show_dependence(
-            call.what, call.vary, call.directories, call.functions, call.slow_down, call.form, call.output, more
-        )
+    call = ExplainCall.taken(typed)
+    shown, instead = call.shown, call.instead
+    if shown.output:
+        check_output(shown.output)
+    call.check()
+    if instead.vary:
+        show_dependence(call, instead.vary, _MORE if call.first_alone else "")
         return 0
-    if call.annotate and (call.diff or call.why or call.slow_down or call.form not in _DOCUMENTS):
-        raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {_DOCUMENTS_WORDS}")
-    if (call.instructions or call.sources) and not call.annotate:
-        raise click.UsageError("--instructions and --source are for --annotate")
-    if call.clock and not call.cores:
-        raise click.UsageError("--clock is for --core")
-    if call.cores and (call.diff or call.why or call.annotate or call.slow_down or call.form not in _TIMED):
-        raise click.UsageError(
-            f"--core takes none of --diff, --why, --annotate, --slow-down; its formats: {', '.join(_TIMED)}"
-        )
-    tables = known.tables(call.cores) if call.cores else {}
-    clock = parse_frequency(call.clock) if call.clock else CLOCK
+    tables, clock = call.times.tables(), call.times.hertz()
     rules = load_rules()
     # Every error in the call is reported before anything runs.
-    if call.diff and call.form not in _DIFFERENCE_FORMATS:
-        raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {call.form}")
-    if call.diff and not _is_case(call.what):
-        _explain_between(call, call.diff, rules)
+    call.check_difference_format()
+    if instead.diff and not _is_case(call.named.what):
+        _explain_between(call, instead.diff, rules)
         return 0
     cases = _asked(call)
-    before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
-    if not (call.why or call.slow_down):
+    before = call.named.case(instead.diff) if instead.diff else None
+    if not (instead.why or instead.slow_down):
         _check_regions([case for case, _ in cases], before, call)
     for case, _ in cases if tables else ():
         require_stretches(case, tables)
-    session = Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
-    if call.slow_down:
+    session = call.following.session(rules)
+    if instead.slow_down:
         _print_slowdown(session, cases[0][0])
         return 0
     first = _First()
-    with Output(call.output) as out:
+    with Output(shown.output) as out:
         for case, run in cases:
             explainer = session.explainer(case, run)
-            if call.why:
-                _print_why(explainer, call.why, out.console)
+            if instead.why:
+                _print_why(explainer, instead.why, out.console)
                 continue
-            if call.annotate:
-                for name, places in measures_of(case, call.measure).items():
-                    sample = explainer.sample(name, call.place or outermost(places), call.index)
-                    how = call.annotate, call.sources, call.instructions
-                    out.show(annotated(explainer, session, sample, *how), call.form)
+            if call.source.annotate:
+                for sample in _samples(explainer, call.region):
+                    out.show(annotated(explainer, session, sample, call.source), shown.form)
                 continue
             explanations = _explanations(explainer, call)
             if tables:
@@ -304,47 +219,51 @@ def _is_case(what: str) -> bool:
     return "/" in what and not Path(what).is_dir()
 
 
-def _explain_between(call: _Call, newer: str, rules: Rules) -> None:
+def _explain_between(call: ExplainCall, newer: str, rules: Rules) -> None:
     """Print what changed between two runs. Raises WorldwiseError."""
-    if call.why or call.slow_down or call.witness or call.path:
+    named, region, shown = call.named, call.region, call.shown
+    if call.instead.why or call.instead.slow_down or call.following.witness or shown.path:
         raise click.UsageError("--diff of two runs takes none of --why, --slow-down, --witness, --path")
-    old = _open_run(call.what, call.runs)
+    old = _open_run(named.what, named.runs)
     if _is_case(newer):
         raise click.UsageError(f"--diff of a RUN takes a RUN, the newer one: `worldwise explain {old.id} --diff RUN`")
-    new = _open_run(newer, call.runs)
-    cases = cases_between(old, new, call.wanted)
-    regions = [name for case in cases for name in measures_of(case, call.measure)]
-    if call.form not in _DOCUMENTS and len(regions) > 1:
-        raise click.UsageError(f"--format {call.form} takes one region: choose with --case and --measure")
-    keep_folders(call.directories, (old, new))
-    session = Session(rules, call.fresh, call.inline)
+    new = _open_run(newer, named.runs)
+    cases = cases_between(old, new, named.wanted)
+    regions = [name for case in cases for name in measures_of(case, region.measure)]
+    if shown.form not in DOCUMENTS and len(regions) > 1:
+        raise click.UsageError(f"--format {shown.form} takes one region: choose with --case and --measure")
+    keep_folders(named.directories, (old, new))
+    session = call.following.session(rules)
     first = _First()
-    with Output(call.output) as out:
+    with Output(shown.output) as out:
         for before, after in differences(
-            session, old, new, cases, call.measure, lambda name, place: (name, call.place or place, call.index)
+            session, old, new, cases, region.measure, lambda name, place: (name, region.place or place, region.index)
         ):
             _show_difference(before, after, session, call, out, first)
         first.show(call, rules, out)
 
 
-def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
+def _asked(call: ExplainCall) -> list[tuple[Case, Run | None]]:
     """The cases to explain: the one that was named, or those of a run, each with the run. Raises WorldwiseError."""
-    if _is_case(call.what):
-        return [(parse_case(call.what, call.samples, call.warmup), None)]
-    if call.slow_down:
+    named = call.named
+    if _is_case(named.what):
+        return [(named.case(named.what), None)]
+    if call.instead.slow_down:
         raise click.UsageError("--slow-down takes a CASE")
-    reference = _open_run(call.what, call.runs)
-    with_own(reference, call.directories)
-    return cases_of_run(reference, call.wanted)
+    reference = _open_run(named.what, named.runs)
+    with_own(reference, named.directories)
+    return cases_of_run(reference, named.wanted)
 
 
-def _check_regions(cases: Sequence[Case], before: Case | None, call: _Call) -> None:
+def _check_regions(cases: Sequence[Case], before: Case | None, call: ExplainCall) -> None:
     """Raise WorldwiseError if a case lacks the measure, click.UsageError if the format shows fewer regions."""
-    regions = [name for case in cases for name in measures_of(case, call.measure)]
+    regions = [name for case in cases for name in measures_of(case, call.region.measure)]
     if before:
-        measures_of(before, call.measure)
-    elif call.form not in _DOCUMENTS and max(len(cases), len(regions)) > 1:
-        raise click.UsageError(f"--format {call.form} takes one region: choose with --measure, of a run with --case")
+        measures_of(before, call.region.measure)
+    elif call.shown.form not in DOCUMENTS and max(len(cases), len(regions)) > 1:
+        raise click.UsageError(
+            f"--format {call.shown.form} takes one region: choose with --measure, of a run with --case"
+        )
 
 
 def _open_run(what: str, runs: Path) -> Run:
@@ -364,46 +283,56 @@ def _open_run(what: str, runs: Path) -> Run:
         ) from error
 
 
-def _explanations(explainer: Explainer, call: _Call) -> list[Explanation]:
+def _samples(explainer: Explainer, region: ExplainedRegion) -> list[Sample]:
+    """One of each measure that is asked for."""
     return [
-        explainer.explain(explainer.sample(name, call.place or outermost(places), call.index))
-        for name, places in measures_of(explainer.case, call.measure).items()
+        explainer.sample(name, region.place or outermost(places), region.index)
+        for name, places in measures_of(explainer.case, region.measure).items()
     ]
 
 
-def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -> list[Section]:
+def _explanations(explainer: Explainer, call: ExplainCall) -> list[Explanation]:
+    return [explainer.explain(sample) for sample in _samples(explainer, call.region)]
+
+
+def _taken_apart(explainer: Explainer, region: ExplainedRegion) -> list[Section]:
     """The families' sections on the parts of a call."""
     return [
         section
         for family in declared("explained", Explained).values()
-        if family.takes(explainer.case) and measure in (None, family.measure)
-        for section in family.sections(explainer, index)
+        if family.takes(explainer.case) and region.measure in (None, family.measure)
+        for section in family.sections(explainer, region.index)
     ]
 
 
 def _show(
-    explainer: Explainer, explanations: list[Explanation], session: Session, call: _Call, out: Output, first: _First
+    explainer: Explainer,
+    explanations: list[Explanation],
+    session: Session,
+    call: ExplainCall,
+    out: Output,
+    first: _First,
 ) -> None:
     """Print the explanations of a case, in the format that was asked for; one alone if that is no document.
 
     What stands on the first screen alone is gathered in `first`.
     """
-    if call.form not in _DOCUMENTS:
+    if call.shown.form not in DOCUMENTS:
         _write(explanations[0], explainer, session, call, out)
         return
-    parts = _taken_apart(explainer, call.measure, call.index)
+    parts = _taken_apart(explainer, call.region)
     if call.first_alone:
         first.explained += [(one, parts) for one in explanations]
         first.regions += explainer.check()
         return
     for one in explanations:
-        parts += explain_report.sections(one, session.rules, call.functions, call.path)
-    agreement = explainer.agreement() if call.witness else None
-    out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
+        parts += explain_report.sections(one, session.rules, call.shown.functions, call.shown.path)
+    agreement = explainer.agreement() if call.following.witness else None
+    out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.shown.form)
 
 
-def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call, out: Output) -> None:
-    match call.form:
+def _write(one: Explanation, explainer: Explainer, session: Session, call: ExplainCall, out: Output) -> None:
+    match call.shown.form:
         case "json":
             out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
         case "folded":
@@ -412,7 +341,8 @@ def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call
             out.text(exports.speedscope(one.stacks, one.title))
         case "callgrind":
             # With --inline what was put into a function is a function of its own.
-            lines = {} if call.inline else source_lines(explainer, explainer.sample(one.measure, one.place, one.index))
+            sample = explainer.sample(one.measure, one.place, one.index)
+            lines = {} if call.following.inline else source_lines(explainer, sample)
             out.text(exports.callgrind(one.stacks, one.title, lines))
         case "chrome":
             out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
@@ -421,18 +351,19 @@ def _write(one: Explanation, explainer: Explainer, session: Session, call: _Call
 
 
 def _show_difference(
-    before: list[Explanation], after: list[Explanation], session: Session, call: _Call, out: Output, first: _First
+    before: list[Explanation], after: list[Explanation], session: Session, call: ExplainCall, out: Output, first: _First
 ) -> None:
     pairs = _pairs(before, after)
     if call.first_alone:
         first.pairs += pairs
         return
-    if call.form not in _DOCUMENTS and len(pairs) > 1:
-        raise click.UsageError(f"--format {call.form} takes one region: choose with --measure")
+    if call.shown.form not in DOCUMENTS and len(pairs) > 1:
+        raise click.UsageError(f"--format {call.shown.form} takes one region: choose with --measure")
     for one, other in pairs:
-        match call.form:
+        match call.shown.form:
             case "table" | "markdown":
-                out.show(explain_report.difference_sections(one, other, session.rules, call.functions), call.form)
+                sections = explain_report.difference_sections(one, other, session.rules, call.shown.functions)
+                out.show(sections, call.shown.form)
             case "json":
                 out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
             case "flame":

@@ -28,11 +28,12 @@ from worldwise.cli.common.process_end import EXIT_EXCEEDED
 from worldwise.cli.traces.masked_times import explained
 from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
+from worldwise.cli.traces.typed_calls import PREDICT_FORMATS, Named, PredictCall, PredictedRegion
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.own_library import own_libraries
 from worldwise.plan.budget import Budget, check_budget
-from worldwise.plan.case import Case, parse_case
+from worldwise.plan.case import Case
 from worldwise.plan.inputs import MOST_SEEDS
 from worldwise.plan.spec import OWN, REGION_MEASURE, REGION_PLACE
 from worldwise.plan.suite import load_suite
@@ -52,50 +53,8 @@ from worldwise.report.formats import predicted_data
 from worldwise.report.predictions import PredictionLine
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
 
-FORMATS = ("text", "markdown", "csv", "json", "flame")
-# Formats that say which functions take the cycles, whatever is asked for.
-_BY_FUNCTION = ("markdown", "json", "flame")
 # As a board's file may have.
 MOST_WAITS = 15
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What was typed: a field for each parameter of the command, by its name there."""
-
-    what: str
-    wanted: tuple[str, ...]
-    directories: tuple[Path, ...]
-    full: bool
-    cores: tuple[str, ...]
-    clock: str | None
-    budget: str | None
-    measure: str | None
-    place: str | None
-    samples: int
-    warmup: int
-    top: int
-    form: str
-    output: Path | None
-    seeds: int
-    whole: bool
-    fresh: bool
-    runs: Path
-    wait_states: int | None
-    flash: str | None
-    store_waits: int
-    code_in: str | None
-
-    @property
-    def memory(self) -> known.Flash | None:
-        """The memory that was named in place of a board's flash at its clock."""
-        if self.code_in == known.RAM:
-            if self.flash is not None or self.wait_states is not None:
-                raise click.UsageError(f"--memory {known.RAM} has neither --flash nor --wait-states: RAM never waits")
-            return known.Flash(known.RAM, stores=self.store_waits)
-        if self.flash is None and self.wait_states is None and self.code_in is None and not self.store_waits:
-            return None
-        return known.Flash(self.flash or "", self.wait_states, self.store_waits)
 
 
 @dataclass
@@ -187,7 +146,7 @@ _RARE = {
     1,
     "Predict N draws of keys, messages and nonces, and print least to most.",
 )
-@format_option(FORMATS)
+@format_option(PREDICT_FORMATS)
 @output_option
 @click.option("--whole", is_flag=True, help="Run long calls through the model whole, without sampling.")
 @click.option("--fresh", is_flag=True, help="Run it again, even if the cache keeps an equal trace.")
@@ -211,38 +170,39 @@ def predict(**typed: Any) -> int:
 
     Exit status: 0 all is well; 1 it could not be predicted; 3 the budget is not met, or the verdict is undecided.
     """
-    call = _Call(**typed)
-    if call.output:
-        check_output(call.output)
+    call = PredictCall.taken(typed)
+    model, shown = call.model, call.shown
+    if shown.output:
+        check_output(shown.output)
     budget = _budget(call)
-    clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
+    clock = parse_frequency(model.clock) if model.clock else budget.clock if budget else None
     # Every error in the call is reported before anything runs.
-    tables = known.tables(call.cores)
+    tables = known.tables(model.cores)
     cases = _asked(call, tables)
     if budget:
-        budget = _of_own_code(budget, call.measure, call.place, [case for case, _ in cases])
+        budget = _of_own_code(budget, call.region, [case for case, _ in cases])
         check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
     rules, errors = load_rules(), load_errors()
-    session = Session(rules, call.fresh)
+    session = Session(rules, model.fresh)
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
-        if memory := known.memory_of(case, call.memory):
+        if memory := known.memory_of(case, call.memory.named()):
             wanted = known.with_memory(case, wanted, memory)
-        if len(cases) == 1 and (call.full or call.form in _BY_FUNCTION):
-            modelled = session.modelled(case, run, wanted, call.whole)
+        if len(cases) == 1 and shown.functions:
+            modelled = session.modelled(case, run, wanted, model.whole)
             seen.attribution = modelled.attribution
             found = {core: modelled.predicted(core) for core in wanted}
         else:
             # Nobody asks for functions: what the models said is enough.
-            found = dict(session.predicted(case, run, wanted, call.whole))
+            found = dict(session.predicted(case, run, wanted, model.whole))
         lines = _lines(case, found, errors, call, clock)
-        if call.seeds > 1:
-            others = other_draws(session, case, wanted, call.seeds, call.whole, errors)
+        if model.seeds > 1:
+            others = other_draws(session, case, wanted, model.seeds, model.whole, errors)
             lines = [replace(line, others=others.get(_of(line), ())) for line in lines]
         seen.lines += lines
-    with Output(call.output) as out:
+    with Output(shown.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
     if budget is None:
         return 0
@@ -250,56 +210,58 @@ def predict(**typed: Any) -> int:
     return 0 if overall(verdicts) == FITS else EXIT_EXCEEDED
 
 
-def _budget(call: _Call) -> Budget | None:
+def _budget(call: PredictCall) -> Budget | None:
     """The budget that was typed, for the measure and place that are asked for. Raises WorldwiseError."""
-    found = wanted_budget(call.budget)
-    if found and call.measure:
-        found = replace(found, measures=(call.measure,))
-    return replace(found, place=call.place) if found and call.place else found
+    found = wanted_budget(call.model.budget)
+    region = call.region
+    if found and region.measure:
+        found = replace(found, measures=(region.measure,))
+    return replace(found, place=region.place) if found and region.place else found
 
 
-def _of_own_code(budget: Budget, measure: str | None, place: str | None, cases: Sequence[Case]) -> Budget:
+def _of_own_code(budget: Budget, region: PredictedRegion, cases: Sequence[Case]) -> Budget:
     """The budget of a user's own code: it has one measure at one place, which nobody has to name."""
     if any(case.target != OWN for case in cases):
         return budget
-    return replace(budget, measures=(measure or REGION_MEASURE,), place=place or REGION_PLACE)
+    return replace(budget, measures=(region.measure or REGION_MEASURE,), place=region.place or REGION_PLACE)
 
 
-def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
+def _asked(call: PredictCall, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
     """The cases to predict, those of a run with the run. Raises WorldwiseError."""
-    if "/" in call.what and not Path(call.what).exists():
-        if call.directories:
+    named = call.named
+    if "/" in named.what and not Path(named.what).exists():
+        if named.directories:
             click.get_current_context().call_on_close(own_libraries.forget)
-            own_libraries.announce(own_libraries.bring(call.directories), lambda text: safe_text.echo(text, err=True))
-        return [(parse_case(call.what, call.samples, call.warmup), None)]
+            own_libraries.announce(own_libraries.bring(named.directories), lambda text: safe_text.echo(text, err=True))
+        return [(named.case(named.what), None)]
     try:
-        run = open_run(call.what, call.runs)
-        found = cases_of_run(run, call.wanted)
-        with_own(run, call.directories)
+        run = open_run(named.what, named.runs)
+        found = cases_of_run(run, named.wanted)
+        with_own(run, named.directories)
     except NoRunError as error:
         try:
-            suite = load_suite(call.what)
+            suite = load_suite(named.what)
         except WorldwiseError:
             hint = f"{error.hint}; or a case, TARGET/VARIANT/OPERATION; or a suite of `worldwise suites`"
             raise WorldwiseError(error.message, hint) from error
-        found = [(_short(case, call), None) for case in suite.cases if _matches(case, call.wanted)]
+        found = [(_short(case, named), None) for case in suite.cases if _matches(case, named.wanted)]
         if not found:
-            raise WorldwiseError(f"suite {call.what} has no case that matches {' or '.join(call.wanted)}") from None
+            raise WorldwiseError(f"suite {named.what} has no case that matches {' or '.join(named.wanted)}") from None
     if len(found) == 1:
         return found
     # A suite has cases of several machines; those that can be predicted are.
-    chosen = [one for one in found if known.cores_of(one[0], tables) and _has(one[0], call.measure)]
+    chosen = [one for one in found if known.cores_of(one[0], tables) and _has(one[0], call.region.measure)]
     return chosen or found[:1]
 
 
-def _short(case: Case, call: _Call) -> Case:
+def _short(case: Case, named: Named) -> Case:
     return Case(
         case.target,
         case.implementation,
         case.optimisation,
         case.operation,
-        call.samples,
-        call.warmup,
+        named.samples,
+        named.warmup,
         case.parameters,
     )
 
@@ -312,30 +274,30 @@ def _has(case: Case, measure: str | None) -> bool:
     return measure is None or measure in case.measures
 
 
-def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mapping[str, str]) -> None:
+def _check(call: PredictCall, cases: Sequence[tuple[Case, Run | None]], tables: Mapping[str, str]) -> None:
     """Raise WorldwiseError if a case cannot be predicted, click.UsageError if the format shows one graph alone."""
     if len(cases) == 1:
         known.check(cases[0][0], tables)
-    if call.seeds > 1:
+    if call.model.seeds > 1:
         for case, _ in cases:
             require_draws(case)
-    if call.memory:
+    if memory := call.memory.named():
         for case, _ in cases:
             if not known.is_micro(case):
                 raise WorldwiseError(
                     f"{case.id}: --memory, --wait-states, --flash and --store-waits are for boards, and it has none",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
-            call.memory.of(case.target)
-    regions = [name for case, _ in cases for name in measures_of(case, call.measure)]
-    if call.form == "flame" and max(len(cases), len(regions), len(tables)) > 1:
+            memory.of(case.target)
+    regions = [name for case, _ in cases for name in measures_of(case, call.region.measure)]
+    if call.shown.form == "flame" and max(len(cases), len(regions), len(tables)) > 1:
         raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")
 
 
 def _lines(
-    case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
+    case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: PredictCall, clock: Fraction | None
 ) -> list[PredictionLine]:
-    memory = known.memory_of(case, call.memory)
+    memory, region = known.memory_of(case, call.memory.named()), call.region
     waits = memory.waits_of(case.target) if memory else None
     if memory and clock is None and not case.board:
         clock = memory.clock(case.target)
@@ -343,7 +305,7 @@ def _lines(
         PredictionLine(case, one, clock=clock, flash=memory.words(case.target) if memory else "")
         for core, predicted in found.items()
         for one in estimates(predicted, core, errors, waits)
-        if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
+        if region.measure in (None, one.sample.measure) and region.place in (None, one.sample.place)
     ]
 
 
@@ -357,17 +319,17 @@ def _show(
     cases: Sequence[tuple[Case, Run | None]],
     rules: Rules,
     session: Session,
-    call: _Call,
+    call: PredictCall,
     budget: Budget | None,
     out: Output,
 ) -> None:
     if not seen.lines:
         raise WorldwiseError(
-            f"nothing is measured at place '{call.place}'",
+            f"nothing is measured at place '{call.region.place}'",
             "ta, client or linux; a region of your own code has no other place than region",
         )
     one = seen.attribution if len(cases) == 1 else None
-    match call.form:
+    match call.shown.form:
         case "csv":
             out.text(predicted_data.to_csv(seen.lines, budget))
         case "json":
@@ -382,7 +344,7 @@ def _show(
                     stacks, reports.title(line), flame_graph.Renderer(session.note), "predicted cycles"
                 )
             )
-        case "text" if not call.full:
+        case "text" if not call.shown.full:
             screen = predict_screen.screen(seen.lines, budget, lambda line: bool(_shown([line], call)))
             out.show([*screen, *_over_draws(_shown(seen.lines, call), call)], "table")
         case _:
@@ -392,9 +354,9 @@ def _show(
                 for line in _shown(seen.lines, call):
                     if line.estimate.state == "warm":
                         sections.append(reports.layer_section(line, rules.order))
-                        sections.append(reports.function_section(line, _attributed(one, line), call.top))
+                        sections.append(reports.function_section(line, _attributed(one, line), call.shown.top))
                         sections += _masked_sections(one, line)
-            out.show(sections, "markdown" if call.form == "markdown" else "table")
+            out.show(sections, "markdown" if call.shown.form == "markdown" else "table")
 
 
 def _masked_sections(attribution: Attribution, line: PredictionLine) -> list[Section]:
@@ -402,16 +364,17 @@ def _masked_sections(attribution: Attribution, line: PredictionLine) -> list[Sec
     return masked_interrupts.sections(told, told.masked) if told.masked else []
 
 
-def _over_draws(lines: Sequence[PredictionLine], call: _Call) -> list[Section]:
-    return [reports.draws_section(lines)] if call.seeds > 1 else []
+def _over_draws(lines: Sequence[PredictionLine], call: PredictCall) -> list[Section]:
+    return [reports.draws_section(lines)] if call.model.seeds > 1 else []
 
 
-def _shown(lines: Sequence[PredictionLine], call: _Call) -> list[PredictionLine]:
+def _shown(lines: Sequence[PredictionLine], call: PredictCall) -> list[PredictionLine]:
     """The lines whose details are shown: at the outermost place, unless one was asked for."""
     return [
         line
         for line in lines
-        if call.place or line.estimate.sample.place == outermost(line.case.measures[line.estimate.sample.measure])
+        if call.region.place
+        or line.estimate.sample.place == outermost(line.case.measures[line.estimate.sample.measure])
     ]
 
 

@@ -5,14 +5,14 @@ A further kind is one line of KINDS, and what measures it.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
 import click
 from click.core import ParameterSource
 
 from worldwise.base import paths
+from worldwise.cli.common.typed_record import TypedRecord
 from worldwise.cli.user_code.given import GIVEN, NET
 from worldwise.libraries.user_code.kinds import TA_TARGETS
 from worldwise.plan.suite_list import PROJECT_FILE
@@ -138,7 +138,7 @@ def _option(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Typed:
+class Typed(TypedRecord):
     """What was typed of own code: a field for each parameter of `own_options`, and the words behind --."""
 
     program: Path | None
@@ -164,11 +164,6 @@ class Typed:
     net: str | None
     name: str | None
     arguments: tuple[str, ...]
-
-    @classmethod
-    def taken(cls, typed: dict[str, Any]) -> Self:
-        """Takes these out of all that was typed."""
-        return cls(**{field.name: typed.pop(field.name) for field in fields(cls)})
 
 
 def own_options(command: Callable[..., int]) -> Callable[..., int]:
