@@ -5,7 +5,17 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.base.units import size_text
 from worldwise.read.family_fields import BoardTimes, Footprint, OnBoard
-from worldwise.read.models import CLOCK_ASSUMPTION, FORMAT, NotAvailable, PublishedFigure, Reading, Row, RunSummary
+from worldwise.read.models import (
+    CLOCK_ASSUMPTION,
+    FORMAT,
+    NotAvailable,
+    PublishedFigure,
+    Reading,
+    References,
+    Row,
+    RowCounts,
+    RunSummary,
+)
 from worldwise.read.row_details.board_ranks import BOARD_ASSUMPTION
 
 BOARDS = ("nucleo-f103rb", "nucleo-f446re")
@@ -90,22 +100,26 @@ def board_row(
         calls=1,
         measure=measure.get(operation, operation),
         place="mcu",
-        unit="instructions",
-        includes=f"what one {operation} takes",
-        n=5,
-        warmup=1,
-        first=int(median),
-        median=median,
-        mean=median,
-        stdev=0.0,
-        min=int(median),
-        max=int(median),
-        worst=int(median),
-        ratio_to_linux=None,
-        microseconds={f"{clock:g} MHz": median / clock},
-        published=tuple(published),
-        published_gap=gap,
-        verdict=None,
+        counts=RowCounts(
+            unit="instructions",
+            includes=f"what one {operation} takes",
+            n=5,
+            warmup=1,
+            first=int(median),
+            median=median,
+            mean=median,
+            stdev=0.0,
+            min=int(median),
+            max=int(median),
+            worst=int(median),
+        ),
+        against=References(
+            ratio_to_linux=None,
+            microseconds={f"{clock:g} MHz": median / clock},
+            published=tuple(published),
+            published_gap=gap,
+            verdict=None,
+        ),
         parts=(
             Footprint(stack=stack, heap=heap, flash=int(flash * smaller), ram=ram),
             OnBoard(clock_mhz=clock, runs=runs),

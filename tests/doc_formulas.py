@@ -272,7 +272,7 @@ def _spreads(suite: str, only: str, measure: str = "", place: str = "") -> Value
     if doc_records.kept(suite) is None:
         raise NotKept(f"no run of {suite} is kept")
     found = Values(
-        100 * (row.max - row.min) / row.median
+        100 * (row.counts.max - row.counts.min) / row.median
         for row in doc_records.rows(suite)
         if re.search(only, row.case) and measure in ("", row.measure) and place in ("", row.place)
     )

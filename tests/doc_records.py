@@ -50,7 +50,6 @@ _FORMAT = 2
 # Lists of objects that are packed: rows of a table.
 _TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
 # What a row has by its median and the clocks.
-_MEMORY = {"stack", "heap", "flash", "ram", "ta_loaded"}
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ def figures(suite: str, case: str, measure: str, place: str, what: str) -> list[
     rows = [
         row for row in rows_by_case(suite).get(case, ()) if measure in ("", row.measure) and place in ("", row.place)
     ]
-    values = [row.model_dump()[what] if what in _MEMORY else getattr(row, what) for row in rows]
+    values = [row.model_dump()[what] for row in rows]
     return [float(value) for value in values if value is not None]
 
 

@@ -8,7 +8,7 @@ Whole readings, as fixtures: `reading` of a run of every case, `budgeted` of the
 a suite on boards. board_reading.py makes rows of boards that have every field.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from board_reading import board_reading
 from worldwise.base.tables import Section
 from worldwise.base.units import parse_size
 from worldwise.plan.budget import parse_budget
-from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.models import Attempt, Reading, References, Row, RowCounts
 from worldwise.read.published import Published
 from worldwise.read.run_counts import read_run
 from worldwise.run.folder.rundir import Run
@@ -45,7 +45,17 @@ def row(case: str, measure: str, place: str, median: float, **fields: Any) -> Ro
         "includes": f"what is in {measure} at {place}",
         "median": float(median),
     }
-    return Row.model_construct(**usual | fields)
+    return row_of(usual | fields)
+
+
+def row_of(fields: Mapping[str, Any]) -> Row:
+    """A row that has these fields alone, those of its records too, which nothing checks."""
+    rest = dict(fields)
+    counts, against = (
+        kind.model_construct(**{name: rest.pop(name) for name in kind.model_fields if name in rest})
+        for kind in (RowCounts, References)
+    )
+    return Row.model_construct(counts=counts, against=against, **rest)
 
 
 def attempt(case: str, what: str, result: str, detail: str = "", at: int | None = None) -> Attempt:

@@ -49,7 +49,7 @@ def _unfinished() -> Reading:
     failed = [case for case in cases if "mbedtls-Os" in case and case not in gone]
     rows = tuple(row for row in whole.rows if row.case not in {*gone, *failed})
     assert whole.budget
-    verdicts = [row.verdict for row in rows if row.verdict]
+    verdicts = [row.against.verdict for row in rows if row.against.verdict]
     exceeded = sum(not verdict.fits for verdict in verdicts)
     budget = {"judged": len(verdicts), "exceeded": exceeded, "fits": False if exceeded else None}
     return whole.model_copy(
@@ -75,7 +75,6 @@ def _own() -> Reading:
                 "variant": code,
                 "operation": region,
                 "parameters": "",
-                "given": {},
                 "curve": "",
                 "size": None,
                 "measure": "call",
@@ -86,9 +85,7 @@ def _own() -> Reading:
         for number, row in enumerate(whole.rows[:60])
         for code, region in [("ta", f"TEEC_InvokeCommand.{number}") if number % 2 else ("bench", f"crc32_{number}")]
     ]
-    return whole.model_copy(
-        update={"rows": type(whole.rows)(rows), "attempts": (), "recommended": "", "unavailable": (), "hashing": ()}
-    )
+    return whole.model_copy(update={"rows": type(whole.rows)(rows), "attempts": (), "unavailable": ()})
 
 
 READINGS: Mapping[str, Callable[[], Reading]] = {
@@ -112,7 +109,11 @@ def times_of(name: str) -> Times | None:
         return None
     return {
         (row.case, row.measure): Time(
-            "cortex-a72", Fraction(1_500_000_000), row.first // 2, row.first // 3, int(row.first * 1.7)
+            "cortex-a72",
+            Fraction(1_500_000_000),
+            row.counts.first // 2,
+            row.counts.first // 3,
+            int(row.counts.first * 1.7),
         )
         for row in leading(READINGS[name]())
     }

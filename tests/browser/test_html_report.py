@@ -296,7 +296,9 @@ def test_the_index_of_a_site(browser: Browser, tmp_path: Path) -> None:
     measured = [HistoryRun(read_run(run)) for run in runs]
     # As if the second revision took longer.
     reading = measured[1].reading
-    rows = tuple(row.model_copy(update={"median": row.median + 700, "max": row.max + 700}) for row in reading.rows)
+    rows = tuple(
+        row.model_copy(update={"median": row.median + 700, "max": row.counts.max + 700}) for row in reading.rows
+    )
     run = reading.run.model_copy(update={"git": "fedcba9876543210"})
     measured[1] = HistoryRun(reading.model_copy(update={"rows": rows, "run": run}))
     listed = [SiteRun.of(one.reading) for one in measured]

@@ -28,7 +28,7 @@ def costs(suite: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for row in doc_records.rows(suite):
         if not doc_records.is_users(row):
-            found[row.case] = found.get(row.case, 0.0) + row.median * (row.n + row.warmup + 1)
+            found[row.case] = found.get(row.case, 0.0) + row.median * (row.counts.n + row.counts.warmup + 1)
     return found
 
 
@@ -54,7 +54,18 @@ _ALSO = {"keycache": "keycache", "mqtt": "keycache-mqtt", "tee": "echo"}
 
 def counts(row: Row) -> tuple[object, ...]:
     """What a measurement alone decides of a row."""
-    return row.case, row.measure, row.place, row.n, row.first, row.median, row.mean, row.stdev, row.min, row.max
+    return (
+        row.case,
+        row.measure,
+        row.place,
+        row.counts.n,
+        row.counts.first,
+        row.median,
+        row.counts.mean,
+        row.counts.stdev,
+        row.counts.min,
+        row.counts.max,
+    )
 
 
 def covering(first: str, others: Iterable[str]) -> set[str]:

@@ -213,8 +213,8 @@ def test_the_four_calls_are_added_up_sample_by_sample(ciphers: Reading, suite: S
     (row,) = (row for row in ciphers.rows if row.case == GCM and (row.measure, row.place) == (AES_WHOLE, "client"))
     case = next(case for case in suite.cases if case.id == GCM)
     sums = [sum(aes_cost(case, measure, "client", index) for measure in case.measures) for index in range(case.calls)]
-    assert (row.first, row.n, row.mean) == (sums[0], 3, sum(sums[2:]) / 3)
-    assert row.min == min(sums[2:]) and row.worst == max(sums)
+    assert (row.counts.first, row.counts.n, row.counts.mean) == (sums[0], 3, sum(sums[2:]) / 3)
+    assert row.counts.min == min(sums[2:]) and row.counts.worst == max(sums)
 
 
 def test_the_published_table_is_complete(ciphers: Reading) -> None:

@@ -21,6 +21,7 @@ import test_storage_report
 from rich.console import Console
 
 from board_reading import board_reading, board_row
+from readings import row_of
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.models import Attempt, BudgetResult, Reading, Row
@@ -63,7 +64,9 @@ def whole(row: Row) -> Row:
         "measure": row.operation,
         "published": (),
     }
-    return Row.model_construct(**some | row.__dict__)
+    nested = (row.counts, row.against)
+    own = {name: value for name, value in row.__dict__.items() if value not in nested}
+    return row_of(some | own | row.counts.__dict__ | row.against.__dict__)
 
 
 def only(reading: Reading) -> ScreenAnswer:

@@ -114,7 +114,7 @@ def test_the_level_whose_rate_is_constant_is_found_whatever_the_speed_of_their_h
 
 def test_builds_with_options_are_told_apart_by_their_rates_alone() -> None:
     other = [
-        one.model_copy(update={"parameters": f"{one.parameters},options=asm-off", "mean": 2 * one.mean})
+        one.model_copy(update={"parameters": f"{one.parameters},options=asm-off", "mean": 2 * one.counts.mean})
         for one in rows({"O2": LEVELS["O2"]})
     ]
     found = [*rows(), *other]

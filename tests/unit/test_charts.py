@@ -11,6 +11,7 @@ import pytest
 
 from board_reading import board_reading
 from pages import traced
+from readings import row, row_of
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import size_text
@@ -56,9 +57,9 @@ def test_the_price_of_the_tee_is_that_of_the_table(reading: Reading) -> None:
     chart = next(one for one in of_kind(charts(reading), "price") if one.name == "price-attestdiv")
     shown = {(value["what"], value["place"]): value["times"] for value in values(chart)}
     wanted = {
-        (f"{row.measure}, {row.variant}", row.place): round(row.ratio_to_linux, 4)
+        (f"{row.measure}, {row.variant}", row.place): round(row.against.ratio_to_linux, 4)
         for row in reading.rows
-        if row.operation == "attestdiv" and row.place != "linux" and row.ratio_to_linux is not None
+        if row.operation == "attestdiv" and row.place != "linux" and row.against.ratio_to_linux is not None
     }
     assert shown == wanted
     dearest = max(wanted.values())
@@ -91,18 +92,8 @@ def access(kind: str, size: int) -> Row:
     place, operation = ("linux", "file") if kind == "none" else ("client", "storage")
     storage = "" if kind == "none" else f"storage={kind},"
     parameters = f"size={size_text(size)},{storage}action=read"
-    return Row.model_construct(
-        case=f"x/mbedtls-ce-O2/{operation},{parameters}",
-        target="linux" if kind == "none" else "optee",
-        implementation="mbedtls-ce",
-        optimisation="O2",
-        variant="mbedtls-ce-O2",
-        operation=operation,
-        parameters=parameters,
-        place=place,
-        size=size,
-        median=1000.0 + size,
-    )
+    case = f"{'linux' if kind == 'none' else 'optee'}/mbedtls-ce-O2/{operation},{parameters}"
+    return row(case, operation, place, 1000.0 + size)
 
 
 def test_storage_has_a_line_for_each_storage() -> None:
@@ -138,8 +129,15 @@ def test_hit_rates_are_those_that_the_server_counted() -> None:
             "workload=zipf-0.99"
         )
         rows.append(
-            Row.model_construct(
-                case=case.id, operation=case.operation, parameters=case.parameter_text, mean=1e6, n=99, place="client"
+            row_of(
+                {
+                    "case": case.id,
+                    "operation": case.operation,
+                    "parameters": case.parameter_text,
+                    "mean": 1e6,
+                    "n": 99,
+                    "place": "client",
+                }
             )
         )
         said += [

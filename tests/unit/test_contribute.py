@@ -57,7 +57,7 @@ def test_a_file_has_every_sample_and_what_made_it(run: Run, file: Path) -> None:
     for figure in found.figure:
         row = rows[figure.case, figure.measure]
         assert figure.value == row.median == median(figure.samples)
-        assert (figure.first, figure.unit, figure.core) == (row.first, "cycles", "cortex-m4")
+        assert (figure.first, figure.unit, figure.core) == (row.counts.first, "cycles", "cortex-m4")
     assert found.measured
     assert (found.measured.board, found.measured.counter) == ("nucleo-f446re", "dwt_cyccnt")
     assert found.measured.silicon == "STM32F446RET6 revision A"

@@ -325,7 +325,7 @@ def test_a_run_measures_a_board(tool: Tool, make: Make) -> None:
     assert str(board.address.port) not in (run.path / "run.json").read_text()
     assert not (tool.root / "cache" / "results").exists()
     reading = read_run(run)
-    assert {row.unit for row in reading.rows} == {reading.unit} == {"cycles"}
+    assert {row.counts.unit for row in reading.rows} == {reading.unit} == {"cycles"}
     headers = [header for part in sections(reading) if part.table for header in part.table.headers]
     assert "median\ncycles" in headers
     assert not any("instr" in header.split() for header in headers)

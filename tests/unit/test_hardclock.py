@@ -177,7 +177,7 @@ def test_a_reading_has_clocks_and_the_counts_of_published_runs(runs_dir: Path, m
     assert loop.monotonic == COUNTS["loop"] + EMPTY + 5 * READING
     assert {row.measure for row in reading.rows} == {"sign", "loop"}
     # A signature by this operation is not the published one.
-    assert all(row.samples == () for row in reading.rows)
+    assert all(row.against.samples == () for row in reading.rows)
     assert [figure.source for figure in reading.published_table] == [SOURCE] * 6
     titles = [part.title for part in sections(reading)]
     assert [title for title in titles if "hardclock" in title]

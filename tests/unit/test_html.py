@@ -121,7 +121,7 @@ def test_samples_are_those_of_the_records(whole_run: Run, reading: Reading) -> N
     samples = samples_of(whole_run)
     for row in reading.rows:
         counts = [one.count for one in samples[row.case, row.measure, row.place] if one.phase == "sample"]
-        assert (len(counts), min(counts), max(counts)) == (row.n, row.min, row.max)
+        assert (len(counts), min(counts), max(counts)) == (row.counts.n, row.counts.min, row.counts.max)
     [one] = [
         one
         for one in content.measurements(reading, samples)
@@ -143,11 +143,13 @@ def test_a_far_sample_is_named_with_the_reason_that_the_records_know(reading: Re
     series = list(samples_of(whole_run)[key])
 
     def said(**change: object) -> str:
-        far = series[-1].model_copy(update={"count": 2 * row.max, **change})
+        far = series[-1].model_copy(update={"count": 2 * row.counts.max, **change})
         changed: dict[tuple[str, str, str], list[Sample]] = {key: [*series[:-1], far]}
         return next(one for one in content.measurements(reading, changed) if one.row is row).words[-1]
 
-    assert said().startswith(f"Sample {series[-1].index} took {2 * row.max:,}, 100.0 % over the median: the records")
+    assert said().startswith(
+        f"Sample {series[-1].index} took {2 * row.counts.max:,}, 100.0 % over the median: the records"
+    )
     series = [one.model_copy(update={"spans": 1, "busy": one.raw}) for one in series]
     assert said(spans=3).endswith("it passed the measured region 3 times, most samples 1 times.")
 

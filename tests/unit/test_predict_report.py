@@ -138,7 +138,7 @@ def test_cycles_stand_beside_the_count(predictions: Reading) -> None:
     assert shown[6:8] == ["6,000,000", "2.6"]
     assert shown[11:14] == ["1.5 GHz", "4,000.0", "50.0"]
     assert shown[14].startswith("undecided (between 3.35 ms and ")
-    assert by_row["client", CORE, "first call"][5] == f"{row.first:,}"
+    assert by_row["client", CORE, "first call"][5] == f"{row.counts.first:,}"
     assert by_row["client", "cortex-a55", "warm"][7] == "-"
     notes = " ".join(summary.notes)
     assert "Predicted, not measured" in notes

@@ -58,30 +58,30 @@ def test_statistics_are_over_the_samples_alone(reading: Reading) -> None:
     # Calls 3 to 6 of the case: 0, 10, 20 and 0 more than the base.
     counts = [base, base + 10, base + 20, base]
     assert counts == [cost(NIST_O2, "ta", index) for index in range(3, 7)]
-    assert (row.n, row.warmup, row.unit) == (4, 2, "instructions")
-    assert row.first == row.worst == base + 1000
-    assert (row.min, row.max, row.median, row.mean) == (base, base + 20, base + 5, base + 7.5)
-    assert row.stdev == pytest.approx(9.574271)
-    assert row.stdev == statistics.stdev(counts)
-    assert row.microseconds["2.0 GHz"] == (base + 5) / 2000
-    assert list(row.microseconds) == ["1.0 GHz", "1.5 GHz", "1.8 GHz", "2.0 GHz", "2.5 GHz"]
+    assert (row.counts.n, row.counts.warmup, row.counts.unit) == (4, 2, "instructions")
+    assert row.counts.first == row.counts.worst == base + 1000
+    assert (row.counts.min, row.counts.max, row.median, row.counts.mean) == (base, base + 20, base + 5, base + 7.5)
+    assert row.counts.stdev == pytest.approx(9.574271)
+    assert row.counts.stdev == statistics.stdev(counts)
+    assert row.against.microseconds["2.0 GHz"] == (base + 5) / 2000
+    assert list(row.against.microseconds) == ["1.0 GHz", "1.5 GHz", "1.8 GHz", "2.0 GHz", "2.5 GHz"]
 
 
 def test_one_sample_has_no_spread(runs_dir: Path) -> None:
     run = write_run(runs_dir, [Case("optee", "mbedtls", "Os", "ta-load", 1, 0)])
     (row,) = read_run(run).rows
-    assert (row.n, row.stdev) == (1, None)
+    assert (row.counts.n, row.counts.stdev) == (1, None)
 
 
 def test_ratio_is_to_linux_of_the_same_variant(reading: Reading) -> None:
     inside = row_of(reading, case=NIST_O2.id, measure="verify", place="ta")
     around = row_of(reading, case=NIST_O2.id, measure="verify", place="client")
     linux = row_of(reading, variant="mbedtls-nist-O2", operation="attestdiv", measure="verify", place="linux")
-    assert inside.ratio_to_linux == pytest.approx(2, rel=1e-4)
-    assert around.ratio_to_linux == around.median / linux.median
+    assert inside.against.ratio_to_linux == pytest.approx(2, rel=1e-4)
+    assert around.against.ratio_to_linux == around.median / linux.median
     assert around.median == inside.median + CLIENT_EXTRA
-    assert linux.ratio_to_linux is None
-    assert row_of(reading, variant="mbedtls-nist-O2", operation="ta-load").ratio_to_linux is None
+    assert linux.against.ratio_to_linux is None
+    assert row_of(reading, variant="mbedtls-nist-O2", operation="ta-load").against.ratio_to_linux is None
 
 
 def test_ratio_is_to_linux_of_the_same_machine() -> None:
@@ -92,7 +92,7 @@ def test_ratio_is_to_linux_of_the_same_machine() -> None:
             )
             for target, median in medians.items()
         ]
-        return {row.target: row.ratio_to_linux for row in with_ratios(rows)}
+        return {row.target: row.against.ratio_to_linux for row in with_ratios(rows)}
 
     none = {"linux": None, "linux-armv8": None}
     assert ratios(optee=300, linux=100, linux_armv8=200) == {"optee": 3, **none}
@@ -101,7 +101,7 @@ def test_ratio_is_to_linux_of_the_same_machine() -> None:
 
 
 def test_every_row_says_what_it_includes(reading: Reading) -> None:
-    texts = {(row.measure, row.place): row.includes for row in reading.rows}
+    texts = {(row.measure, row.place): row.counts.includes for row in reading.rows}
     assert all(texts.values())
     assert "not the way there and back" in texts["sign", "ta"]
     assert "TEEC_InvokeCommand" in texts["sign", "client"]
@@ -133,11 +133,11 @@ def test_factors(reading: Reading) -> None:
 
 def test_published_figures_beside_ours(reading: Reading) -> None:
     row = row_of(reading, case=NIST_O2.id, measure="sign", place="ta")
-    (figure,) = row.published
+    (figure,) = row.against.published
     assert (figure.value, figure.unit, figure.instructions) == (2900, "us", 2_900_000)
-    assert figure.ratio == row.mean / 2_900_000
-    assert sum(len(row.published) for row in reading.rows) == 10
-    assert {row.place for row in reading.rows if row.published} == {"ta"}
+    assert figure.ratio == row.counts.mean / 2_900_000
+    assert sum(len(row.against.published) for row in reading.rows) == 10
+    assert {row.place for row in reading.rows if row.against.published} == {"ta"}
     assert "OP-TEE 4.0" in reading.published_reason
 
 
@@ -153,10 +153,10 @@ def test_budget_judges_the_worst_call_the_first_included(runs_dir: Path) -> None
         reading = read_run(run, parse_budget(f"{limit}ns@1GHz"))
         assert reading.budget is not None
         assert (reading.budget.fits, reading.budget.judged) == (fits, 1)
-        verdict = row_of(reading, measure="sign", place="client").verdict
+        verdict = row_of(reading, measure="sign", place="client").against.verdict
         assert verdict is not None
         assert (verdict.worst, verdict.limit, verdict.fits) == (first, limit, fits)
-        assert [row.place for row in reading.rows if row.verdict] == ["client"]
+        assert [row.place for row in reading.rows if row.against.verdict] == ["client"]
 
 
 def test_budget_of_the_run_and_one_given_later(runs_dir: Path) -> None:
@@ -256,9 +256,9 @@ def test_a_row_of_a_board(on_boards: Reading) -> None:
     taken = row.footprint
     assert (taken.stack, taken.heap, taken.flash) == (boards.STACK, boards.HEAP, boards.FLASH + 9)
     assert taken.ram == boards.RAM
-    assert (row.part(OnBoard).clock_mhz, row.microseconds) == (180.0, {"180 MHz": row.median / 180})
-    assert row.ratio_to_linux is None
-    assert "SHA-256 of the message" in row.includes
+    assert (row.part(OnBoard).clock_mhz, row.against.microseconds) == (180.0, {"180 MHz": row.median / 180})
+    assert row.against.ratio_to_linux is None
+    assert "SHA-256 of the message" in row.counts.includes
     assert board_row(on_boards, M3, "dhrystone-O2", "dhrystone", "runs=1000").part(OnBoard).runs == 1000
     assert "one instruction per cycle at the board's clock" in on_boards.part(BoardTimes).board_assumption
     # A board's hashes are not OP-TEE's.
@@ -268,7 +268,7 @@ def test_a_row_of_a_board(on_boards: Reading) -> None:
 
 def test_a_run_without_boards_has_nothing_of_them(reading: Reading) -> None:
     for row in reading.rows:
-        assert (row.board, row.curve, row.published_gap) == ("", "", "")
+        assert (row.board, row.curve, row.against.published_gap) == ("", "", "")
         assert row.footprint == Footprint()
         assert row.part(OnBoard) == OnBoard()
     assert reading.part(BoardTimes).board_assumption == ""
@@ -314,18 +314,18 @@ def test_factors_keep_boards_apart(on_boards: Reading) -> None:
 
 def test_published_cycles_beside_ours(on_boards: Reading) -> None:
     row = board_row(on_boards, M4, "wolfssl-small-O2", "sign", "curve=ed25519,size=32B")
-    (figure,) = row.published
+    (figure,) = row.against.published
     assert (figure.value, figure.unit, figure.instructions) == (298720, "us", 298720 * 180)
-    assert figure.ratio == row.mean / (298720 * 180)
-    assert row.published_gap == ""
+    assert figure.ratio == row.counts.mean / (298720 * 180)
+    assert row.against.published_gap == ""
     # Two boards, sign and verify, two sizes, two optimisations.
-    assert sum(len(row.published) for row in on_boards.rows) == 16
-    gaps = [row for row in on_boards.rows if row.published_gap]
+    assert sum(len(row.against.published) for row in on_boards.rows) == 16
+    gaps = [row for row in on_boards.rows if row.against.published_gap]
     assert {(row.implementation, row.curve, row.operation) for row in gaps} == {
         ("micro-ecc", "secp160r1", "sign"),
         ("micro-ecc", "secp160r1", "verify"),
     }
-    assert {row.board: row.published_gap for row in gaps} == {
+    assert {row.board: row.against.published_gap for row in gaps} == {
         M4: "?? (listed, never measured)",
         M3: "none (never measured)",
     }

@@ -56,7 +56,7 @@ def test_a_screen_of_large_figures_has_room_for_them(name: str) -> None:
     """If this fails, a suite whose made-up rows fit prints lines of over 100 columns of measured ones."""
     reading = READINGS[name]()
     wide = ("first", "median", "mean", "min", "max", "worst")
-    rows = [row.model_copy(update={key: 10 * getattr(row, key) for key in wide}) for row in reading.rows]
+    rows = [row.model_copy(update={key: 10 * getattr(row.counts, key) for key in wide}) for row in reading.rows]
     reading = reading.model_copy(update={"rows": type(reading.rows)(rows)})
     text = screens.screen(reading, screens.times_of(name))
     assert [line for line in text.splitlines() if len(line) > 100] == []
@@ -75,12 +75,12 @@ def test_the_readings_have_what_misleads() -> None:
     rows = READINGS["mcu"]().rows
     groups = contests.matches(rows)
     assert any(len(match.least()) > 1 for match in groups if len(match.rows) > 2)
-    assert any(row.first > 2 * row.median for row in rows)
-    assert any(row.max - row.min > 0.05 * row.median for row in rows)
+    assert any(row.counts.first > 2 * row.median for row in rows)
+    assert any(row.counts.max - row.counts.min > 0.05 * row.median for row in rows)
     sizes = {row.size: len([one for one in rows if (one.operation, one.size) == ("sign", row.size)]) for row in rows}
     # The longest messages are those that few libraries sign.
     assert 0 < sizes[1024] < sizes[32]
-    assert any(row.worst > row.median for row in READINGS["attestation"]().rows)
+    assert any(row.counts.worst > row.median for row in READINGS["attestation"]().rows)
 
 
 # --- planted mistakes ---
@@ -157,7 +157,9 @@ def _wrong_card(patch: Patch) -> None:
 def _of_the_first(patch: Patch) -> None:
     """The fastest line's flash and time are those of another row."""
     right = board_time
-    patch.setattr(portable, "board_time", lambda row, *rest: right(row.model_copy(update={"median": row.first}), *rest))
+    patch.setattr(
+        portable, "board_time", lambda row, *rest: right(row.model_copy(update={"median": row.counts.first}), *rest)
+    )
 
 
 def _longest_card(patch: Patch) -> None:

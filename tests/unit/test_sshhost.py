@@ -410,7 +410,7 @@ def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:
     assert all(word not in (run.path / "run.json").read_text() for word in ("a-host", "somebody"))
     assert not list(host.folder.iterdir())
     reading = read_run(run)
-    assert {row.unit for row in reading.rows} == {reading.unit} == {"cycles"}
+    assert {row.counts.unit for row in reading.rows} == {reading.unit} == {"cycles"}
     parts = {part.name: part for part in sections(reading)}
     table = parts["host-instructions"].table
     assert table
@@ -466,7 +466,7 @@ def test_nanoseconds_are_in_no_column_of_another_unit(tool: Tool) -> None:
     headers = [header for part in parts if part.table for header in part.table.headers]
     assert "keygen\nns" in headers
     assert not any("instr" in header or "cycles" in header for header in headers)
-    assert all(not row.microseconds for row in reading.rows)
+    assert all(not row.against.microseconds for row in reading.rows)
     assert "host-instructions" not in {part.name for part in parts}
     tool.keep()
     (run.path / "finished.json").unlink()

@@ -132,7 +132,7 @@ def test_a_host_with_optee_is_measured_and_left_as_it_was(tool: Tool, host: TeeH
     assert (run.state, run.manifest.unit, run.manifest.via) == ("complete", "cycles", "ssh")
     assert not list(host.tas.iterdir())
     reading = read_run(run)
-    assert {(row.place, row.unit) for row in reading.rows} == {("client", "cycles")}
+    assert {(row.place, row.counts.unit) for row in reading.rows} == {("client", "cycles")}
     parts = sections(reading)
     tables = [part.table for part in parts if part.table]
     assert not any("instr" in header.split() for table in tables for header in table.headers)

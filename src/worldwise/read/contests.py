@@ -25,7 +25,7 @@ def median_of(row: Row) -> float:
 
 def worst_of(row: Row) -> float:
     """The most of all calls, the first one included: what a budget is judged by."""
-    return float(row.worst)
+    return float(row.counts.worst)
 
 
 def flash_of(row: Row) -> float:
@@ -100,7 +100,7 @@ def matches(rows: Iterable[Row], key: Key | None = None, apart: Key | None = Non
     common = key or alike()
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
-        groups.setdefault((row.unit, common(row), apart(row) if apart else None), []).append(row)
+        groups.setdefault((row.counts.unit, common(row), apart(row) if apart else None), []).append(row)
     return [Match(tuple(group)) for group in groups.values()]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields that only some families add to a row or to a reading. They have types here; in JSON they stand among the
-other keys."""
+"""Records in a row or a reading: fields that belong together, and those that only some families add. They have types
+here; in JSON they stand among the other keys, which this module alone sees to."""
 
 import functools
 from collections.abc import Mapping
@@ -36,6 +36,10 @@ def without_empty(found: dict[str, Any], *names: str) -> dict[str, Any]:
         if not found.get(name):
             found.pop(name, None)
     return found
+
+
+class Nested(Result):
+    """Fields of a model that belong together: a record in it, and in JSON they stand among its own."""
 
 
 class Part(Result):
@@ -104,6 +108,18 @@ def _kinds(of: str) -> tuple[type[Part], ...]:
     return (Recommended, BoardTimes, *(kind for kind in declared if kind))
 
 
+@functools.cache
+def _records(model: type[Result]) -> dict[str, type[Nested]]:
+    """The records that a model has, by field."""
+    kinds = {name: field.annotation for name, field in model.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Nested)}
+
+
+def _taken(kind: type[Result], fields: dict[str, Any]) -> dict[str, Any]:
+    """Those of some fields that are of this kind, taken out of them."""
+    return {name: fields.pop(name) for name in kind.model_fields if name in fields}
+
+
 def _order(of: str, part: Part) -> int:
     return _kinds(of).index(type(part))
 
@@ -117,7 +133,7 @@ def _empty(kind: type[Part]) -> Part:
 
 
 class WithParts(Result):
-    """A model to which families add fields. In JSON the fields of `parts` stand among its own.
+    """A model with records, and to which families add fields. In JSON their fields stand among its own.
 
     KEYS is the order of the keys in JSON; a field that is not in it comes last. OF says which parts there can be.
     """
@@ -141,6 +157,16 @@ class WithParts(Result):
         others = [each for each in self.parts if type(each) is not type(part)]
         return self.model_copy(update={"parts": tuple(sorted((*others, part), key=lambda each: _order(self.OF, each)))})
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same with other fields, those of its records by their own names. Raises TypeError for any it lacks."""
+        rest = dict(update or {})
+        for name, record in _records(type(self)).items():
+            if own := _taken(record, rest):
+                rest[name] = getattr(self, name).model_copy(update=own)
+        if lacks := rest.keys() - type(self).model_fields.keys():
+            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(lacks))}")
+        return super().model_copy(update=rest, deep=deep)
+
     @model_validator(mode="before")
     @classmethod
     def _from_flat(cls, data: Any) -> Any:
@@ -148,9 +174,11 @@ class WithParts(Result):
         if not isinstance(data, Mapping):
             return data
         rest = dict(data)
+        for name, record in _records(cls).items():
+            rest.setdefault(name, _taken(record, rest))
         parts = [*rest.pop("parts", ())]
         for kind in _kinds(cls.OF):
-            own = {name: rest.pop(name) for name in kind.model_fields if name in rest}
+            own = _taken(kind, rest)
             if own and (part := kind.model_validate(own)) != _empty(kind):
                 parts.append(part)
         return {**rest, "parts": parts}
@@ -158,6 +186,8 @@ class WithParts(Result):
     @model_serializer(mode="wrap")
     def _to_flat(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         found = handler(self)
+        for name in _records(type(self)):
+            found |= found.pop(name)
         for kind in _kinds(self.OF):
             found |= self.part(kind).model_dump(mode=info.mode)
         order = {key: number for number, key in enumerate(self.KEYS)}
@@ -168,7 +198,15 @@ class WithParts(Result):
         """The schema of the JSON as it is, with the fields of all parts."""
         flat = handler(schema)
         own = handler.resolve_ref_schema(flat)
-        own["properties"].pop("parts", None)
+        found: dict[str, Any] = {}
+        for name, one in own["properties"].items():
+            if record := _records(cls).get(name):
+                nested = handler.resolve_ref_schema(handler(record.__pydantic_core_schema__))
+                found |= nested["properties"]
+                own["required"] = [key for key in own["required"] if key != name] + nested["required"]
+            elif name != "parts":
+                found[name] = one
+        own["properties"] = found
         for kind in _kinds(cls.OF):
             own["properties"] |= handler.resolve_ref_schema(handler(kind.__pydantic_core_schema__))["properties"]
         return flat

@@ -7,8 +7,8 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 
 from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.lab import lock_differences
-from worldwise.plan.case import parameters_of
-from worldwise.read.family_fields import Footprint, Result, WithParts, without_empty
+from worldwise.plan.case import Case, parameters_of
+from worldwise.read.family_fields import Footprint, Nested, Result, WithParts, without_empty
 from worldwise.read.published import Figure
 from worldwise.records.model_predictions import Predicted
 
@@ -45,7 +45,66 @@ class Verdict(Result):
     fits: bool
 
 
-class Row(WithParts):
+class CaseFields(Result):
+    """What a row says of its case."""
+
+    case: str
+    target: str
+    board: str
+    implementation: str
+    optimisation: str
+    variant: str
+    operation: str
+    parameters: str
+    curve: str
+    size: int | None
+    chunk: int | None
+    calls: int
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The parameters by key."""
+        return parameters_of(self.parameters)
+
+
+def fields_of(case: Case) -> dict[str, Any]:
+    """The CaseFields of a case."""
+    others = {"case": case.id, "parameters": case.parameter_text, "calls": case.spans}
+    return {name: others[name] if name in others else getattr(case, name) for name in CaseFields.model_fields}
+
+
+class RowCounts(Nested):
+    """The figures of a row, and what they include.
+
+    `stdev` is None of one sample, which has no spread: that is not the same as a spread of 0. `worst` is the greatest
+    of all calls, the first included.
+    """
+
+    unit: Unit
+    includes: str
+    n: int
+    warmup: int
+    first: int
+    median: float
+    mean: float
+    stdev: float | None
+    min: int
+    max: int
+    worst: int
+
+
+class References(Nested):
+    """What a row's counts stand against: the same in plain Linux, clocks, other people's figures, the budget."""
+
+    ratio_to_linux: float | None
+    microseconds: dict[str, float]
+    published: tuple[PublishedFigure, ...]
+    published_gap: str
+    verdict: Verdict | None
+    samples: tuple[int, ...] = ()
+
+
+class Row(CaseFields, WithParts):
     """One measure of one case at one place. Counts are in `unit`; statistics are over the n samples.
 
     `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
@@ -65,43 +124,16 @@ class Row(WithParts):
         *("ta_loaded", "ta_file", "clock_mhz", "microseconds", "published", "published_gap", "verdict", "samples"),
     )
 
-    case: str
-    target: str
-    board: str
-    implementation: str
-    optimisation: str
-    variant: str
-    operation: str
-    parameters: str
-    curve: str
-    size: int | None
-    chunk: int | None
-    calls: int
     measure: str
     place: str
-    unit: Unit
-    includes: str
-    n: int
-    warmup: int
-    first: int
-    median: float
-    mean: float
-    stdev: float | None
-    min: int
-    max: int
-    worst: int
-    ratio_to_linux: float | None
-    microseconds: dict[str, float]
-    published: tuple[PublishedFigure, ...]
-    published_gap: str
-    verdict: Verdict | None
-    samples: tuple[int, ...] = ()
+    counts: RowCounts
+    against: References
     core: str = Field(default="", exclude=True)
 
     @property
-    def given(self) -> dict[str, str]:
-        """The parameters by key."""
-        return parameters_of(self.parameters)
+    def median(self) -> float:
+        """The median of its counts, which most tables are made of."""
+        return self.counts.median
 
     @property
     def footprint(self) -> Footprint:
@@ -306,4 +338,4 @@ class Reading(WithParts):
     @property
     def unit(self) -> Unit:
         """What the run counts: all its rows the same."""
-        return self.rows[0].unit if self.rows else INSTRUCTIONS
+        return self.rows[0].counts.unit if self.rows else INSTRUCTIONS

@@ -22,4 +22,9 @@ def beside(figure: Figure | None, ours: Row | None, digits: int, deviation_digit
         theirs = [f"{figure.value:.{digits}f}", deviation]
     if ours is None:
         return [*theirs, "-", "-", "-"]
-    return [*theirs, f"{ours.mean:,.0f}", spread(ours.stdev), f"{ours.mean / (CLOCK_GHZ * 1000):,.1f}"]
+    return [
+        *theirs,
+        f"{ours.counts.mean:,.0f}",
+        spread(ours.counts.stdev),
+        f"{ours.counts.mean / (CLOCK_GHZ * 1000):,.1f}",
+    ]

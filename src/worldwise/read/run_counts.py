@@ -22,9 +22,12 @@ from worldwise.read.models import (
     NotAvailable,
     PublishedFigure,
     Reading,
+    References,
     Row,
+    RowCounts,
     RunSummary,
     Verdict,
+    fields_of,
 )
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes, readings_of
@@ -96,12 +99,12 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         attempts=tuple(attempt for manifest in done for attempt in _attempts(run, manifest)),
         assumption=CLOCK_ASSUMPTION,
         published_reason=published.reason
-        if published.table or any(row.published or row.published_gap for row in rows)
+        if published.table or any(row.against.published or row.against.published_gap for row in rows)
         else "",
         published_table=published.table,
         budget=_budget_result(rows, budget, whole=not failed and not missing)
         # A shard may have none of the cases that the whole run's budget judges.
-        if budget and (not run.manifest.shard or any(row.verdict for row in rows))
+        if budget and (not run.manifest.shard or any(row.against.verdict for row in rows))
         else None,
         failed=tuple(FailedCase(case=manifest.id, error=manifest.error) for manifest in failed),
         missing=missing,
@@ -137,38 +140,30 @@ def _case_rows(
         average = float(mean(counts))
         what = Subject(case.operation, measure, place, case.implementation, case.board, case.curve, case.size)
         yield Row(
-            case=case.id,
-            target=case.target,
-            board=case.board,
-            implementation=case.implementation,
-            optimisation=case.optimisation,
-            variant=case.variant,
-            operation=case.operation,
-            parameters=case.parameter_text,
-            curve=case.curve,
-            size=case.size,
-            chunk=case.chunk,
-            calls=case.spans,
+            **fields_of(case),
             measure=measure,
             place=place,
-            unit=checked.start.unit,
-            includes=includes()[measure, place],
-            n=len(counts),
-            warmup=case.warmup,
-            first=series[0].count,
-            median=middle,
-            mean=average,
-            # One sample has no spread; that is not the same as a spread of 0.
-            stdev=float(stdev(counts)) if len(counts) > 1 else None,
-            min=min(counts),
-            max=max(counts),
-            worst=worst,
-            ratio_to_linux=None,
-            microseconds={name: middle / mhz for name, mhz in clocks.items()},
-            published=_published(published, what, average),
-            published_gap=published.gap(what),
-            samples=tuple(counts) if published.has_runs(what) else (),
-            verdict=_verdict(budget, measure, place, worst),
+            counts=RowCounts(
+                unit=checked.start.unit,
+                includes=includes()[measure, place],
+                n=len(counts),
+                warmup=case.warmup,
+                first=series[0].count,
+                median=middle,
+                mean=average,
+                stdev=float(stdev(counts)) if len(counts) > 1 else None,
+                min=min(counts),
+                max=max(counts),
+                worst=worst,
+            ),
+            against=References(
+                ratio_to_linux=None,
+                microseconds={name: middle / mhz for name, mhz in clocks.items()},
+                published=_published(published, what, average),
+                published_gap=published.gap(what),
+                verdict=_verdict(budget, measure, place, worst),
+                samples=tuple(counts) if published.has_runs(what) else (),
+            ),
             core=str(run.manifest.measured_on.get("core", "")),
             parts=_given((_footprint(manifest, checked.memory.get(measure), place), *own)),
         )
@@ -241,7 +236,7 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
 
 
 def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult:
-    verdicts = [row.verdict for row in rows if row.verdict]
+    verdicts = [row.against.verdict for row in rows if row.against.verdict]
     exceeded = sum(not verdict.fits for verdict in verdicts)
     fits = False if exceeded else True if verdicts and whole else None
     return BudgetResult(

@@ -120,7 +120,7 @@ def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[Predict
     budget = budget_of(reading)
     clock = budget.clock if budget else None
     return [
-        PredictionLine(predicted_case(row), one, row.first if one.state == "first" else row.median, clock)
+        PredictionLine(predicted_case(row), one, row.counts.first if one.state == "first" else row.median, clock)
         for predicted in reading.predictions
         for case in predicted.cases
         for one in estimates(case, predicted.core, errors)
@@ -132,7 +132,9 @@ def predicted_case(row: Row) -> Case:
     """The case of a row, as far as tables need it."""
     pairs = (part.partition("=") for part in row.parameters.split(",") if part)
     parameters = tuple((key, value) for key, _, value in pairs)
-    return Case(row.target, row.implementation, row.optimisation, row.operation, row.n, row.warmup, parameters)
+    return Case(
+        row.target, row.implementation, row.optimisation, row.operation, row.counts.n, row.counts.warmup, parameters
+    )
 
 
 def budget_of(reading: Reading) -> Budget | None:

@@ -111,21 +111,21 @@ def to_csv(reading: Reading) -> str:
         "calls": lambda row: row.calls,
         "measure": lambda row: row.measure,
         "place": lambda row: row.place,
-        "n": lambda row: row.n,
-        "warmup": lambda row: row.warmup,
-        f"first_{unit}": lambda row: row.first,
+        "n": lambda row: row.counts.n,
+        "warmup": lambda row: row.counts.warmup,
+        f"first_{unit}": lambda row: row.counts.first,
         f"median_{unit}": lambda row: row.median,
-        f"mean_{unit}": lambda row: row.mean,
-        f"stdev_{unit}": lambda row: row.stdev,
-        f"min_{unit}": lambda row: row.min,
-        f"max_{unit}": lambda row: row.max,
-        f"worst_{unit}": lambda row: row.worst,
-        "ratio_to_linux": lambda row: row.ratio_to_linux,
+        f"mean_{unit}": lambda row: row.counts.mean,
+        f"stdev_{unit}": lambda row: row.counts.stdev,
+        f"min_{unit}": lambda row: row.counts.min,
+        f"max_{unit}": lambda row: row.counts.max,
+        f"worst_{unit}": lambda row: row.counts.worst,
+        "ratio_to_linux": lambda row: row.against.ratio_to_linux,
         **{f"assumed_us_at_{clock}_GHz": _time_column(f"{clock} GHz") for clock in CLOCKS},
-        "published_instructions": lambda row: ";".join(f"{each.instructions:.0f}" for each in row.published),
-        "ratio_to_published": lambda row: ";".join(str(each.ratio) for each in row.published),
-        "budget_instructions": lambda row: row.verdict.limit if row.verdict else None,
-        "fits_budget": lambda row: str(row.verdict.fits).lower() if row.verdict else None,
+        "published_instructions": lambda row: ";".join(f"{each.instructions:.0f}" for each in row.against.published),
+        "ratio_to_published": lambda row: ";".join(str(each.ratio) for each in row.against.published),
+        "budget_instructions": lambda row: row.against.verdict.limit if row.against.verdict else None,
+        "fits_budget": lambda row: str(row.against.verdict.fits).lower() if row.against.verdict else None,
         **{
             header: value
             for group in sorted(_columns(), key=lambda group: group.rank)
@@ -133,7 +133,7 @@ def to_csv(reading: Reading) -> str:
         },
         **linux_hosts.columns(reading),
         **predicted_data.columns(reading),
-        "includes": lambda row: row.includes,
+        "includes": lambda row: row.counts.includes,
     }
     rows = ([value(row) for value in columns.values()] for row in in_reading_order(reading.rows))
     return csv_text([[*columns], *rows])
@@ -176,7 +176,14 @@ def _figures(reading: Reading) -> Iterable[ci_formats.Figure]:
     """A figure for every row, under the name that `worldwise compare` gives the row."""
     for row in in_reading_order(reading.rows):
         name = f"{row.case} {row.measure} {row.place}"
-        yield ci_formats.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
+        yield ci_formats.Figure(
+            name,
+            "instructions",
+            row.median,
+            row.counts.min,
+            row.counts.max,
+            f"n = {row.counts.n}; {row.counts.includes}",
+        )
         for part in ("stack", "heap", "flash", "ram"):
             value = getattr(row.footprint, part)
             if value is not None:
@@ -202,16 +209,16 @@ def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
         return None
     cells = []
     for row in rows:
-        if row.verdict:
+        if row.against.verdict:
             cells.append(
                 [
                     label(row),
                     row.variant,
                     row.place,
-                    count(row.verdict.worst),
-                    count(row.verdict.limit),
-                    f"{100 * row.verdict.worst / row.verdict.limit:,.1f}",
-                    "fits" if row.verdict.fits else "EXCEEDS",
+                    count(row.against.verdict.worst),
+                    count(row.against.verdict.limit),
+                    f"{100 * row.against.verdict.worst / row.against.verdict.limit:,.1f}",
+                    "fits" if row.against.verdict.fits else "EXCEEDS",
                 ]
             )
     headers = ["measure", "variant", "place", "worst call\ninstr", "budget\ninstr", "used\n%", "verdict"]
@@ -234,4 +241,4 @@ def _failure_section(reading: Reading) -> Section | None:
 
 
 def _time_column(name: str) -> Callable[[Row], object]:
-    return lambda row: row.microseconds.get(name)
+    return lambda row: row.against.microseconds.get(name)

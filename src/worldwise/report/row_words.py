@@ -54,7 +54,7 @@ def by_includes(rows: Iterable[Row], what: Callable[[Row], str], text: Callable[
 
 def samples_text(rows: Iterable[Row]) -> str:
     """`(n = 100)`, or the least and the most where they differ."""
-    sizes = sorted({row.n for row in rows})
+    sizes = sorted({row.counts.n for row in rows})
     return f"(n = {sizes[0]:,})" if len(sizes) == 1 else f"(n = {sizes[0]:,} to {sizes[-1]:,})"
 
 

@@ -34,30 +34,28 @@ def milliseconds(count: float, reading: Reading) -> str:
 
 def cold_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     """A sentence on the first call that takes the most times its median; nothing if none takes more than twice that."""
-    cold = [row for row in rows if row.median and row.first > _COLD * row.median]
+    cold = [row for row in rows if row.median and row.counts.first > _COLD * row.median]
     if not cold:
         return ()
-    row = max(cold, key=lambda row: row.first / row.median)
+    row = max(cold, key=lambda row: row.counts.first / row.median)
     return (
-        f"The first call is expensive: {row_text(row)} took {whole(row.first)} {row.unit} at first, "
-        f"{row.first / row.median:,.1f} times its median.",
+        f"The first call is expensive: {row_text(row)} took {whole(row.counts.first)} {row.counts.unit} at first, "
+        f"{row.counts.first / row.median:,.1f} times its median.",
     )
 
 
 def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     """A sentence on the case whose samples differ the most; nothing if all cases' samples are close."""
-    found = [row for row in rows if row.median and row.max - row.min > _WIDE * row.median]
+    found = [row for row in rows if row.median and row.counts.max - row.counts.min > _WIDE * row.median]
     if not found:
         return ()
-    row = max(found, key=lambda row: (row.max - row.min) / row.median)
+    row = max(found, key=lambda row: (row.counts.max - row.counts.min) / row.median)
     more = len(found) - 1
     rows_more = f"{more:,} other rows" if more > 1 else "another row"
     others = f"; the range of {rows_more} is over {100 * _WIDE:g} % too" if more else ""
-    share = 100 * (row.max - row.min) / row.median
-    return (
-        f"Samples differ: {row_text(row)} took {whole(row.min)} to {whole(row.max)} {row.unit}, a range of "
-        f"{share:,.0f} % of the median{others}.",
-    )
+    share = 100 * (row.counts.max - row.counts.min) / row.median
+    counts = f"{whole(row.counts.min)} to {whole(row.counts.max)} {row.counts.unit}"
+    return (f"Samples differ: {row_text(row)} took {counts}, a range of {share:,.0f} % of the median{others}.",)
 
 
 def published_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
@@ -65,7 +63,12 @@ def published_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
 
     Published times of a board are cycles: a sentence divides no instructions by them.
     """
-    pairs = [(row, figure) for row in rows for figure in row.published if row.unit == INSTRUCTIONS and not row.board]
+    pairs = [
+        (row, figure)
+        for row in rows
+        for figure in row.against.published
+        if row.counts.unit == INSTRUCTIONS and not row.board
+    ]
     far = [pair for pair in pairs if not 1 / _FAR <= pair[1].ratio <= _FAR]
     if not far:
         return ()

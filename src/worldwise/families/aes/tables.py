@@ -109,7 +109,7 @@ class _AesRows(RowIndex):
 
     def __init__(self, rows: Sequence[Row]) -> None:
         super().__init__(filter(is_quiet, rows), _key)
-        self.samples = sorted({row.n for row in rows})
+        self.samples = sorted({row.counts.n for row in rows})
         known = [*IMPLEMENTATIONS, *(name for pair in _EXTENSIONS for name in pair)]
         self.variants = sorted(
             {row.variant for row in self.rows},

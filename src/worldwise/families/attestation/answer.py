@@ -29,7 +29,7 @@ def call_answer(reading: Reading, rows: Sequence[Row]) -> list[ScreenAnswer]:
             number("median\ninstr", lambda match: count(match.least()[0].median)),
             number(
                 f"worst, ms\nat {clock_text(reading)}",
-                lambda match: milliseconds(max(row.worst for row in match.least()), reading),
+                lambda match: milliseconds(max(row.counts.worst for row in match.least()), reading),
             ),
             number("most: median\ninstr", lambda match: count(match.most()[0].median) if match.differs else "-"),
         ],

@@ -21,8 +21,8 @@ def attestation_sections(reading: Reading, _full: bool = False) -> list[Section]
             name("measure", lambda row: label(row)),
             name("variant", variant_of),
             number("median\ninstr", median_text),
-            number("first\ninstr", lambda row: count(row.first)),
-            number("worst\ninstr", lambda row: count(row.worst)),
+            number("first\ninstr", lambda row: count(row.counts.first)),
+            number("worst\ninstr", lambda row: count(row.counts.worst)),
         ],
     )
     return [found] if found else []

@@ -67,7 +67,7 @@ def _empty_answer(rows: list[Row]) -> list[ScreenAnswer]:
         [
             name("variant", variant_of),
             number("median\ninstr", median_text),
-            number("worst\ninstr", lambda row: count(row.worst)),
+            number("worst\ninstr", lambda row: count(row.counts.worst)),
         ],
         ("calls",),
         rows=empty,

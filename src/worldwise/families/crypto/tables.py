@@ -111,7 +111,7 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
     if not clients:
         return None
     levels = {row.optimisation for row in clients}
-    samples = {row.n for row in clients}
+    samples = {row.counts.n for row in clients}
     headers = ["operation", "implementation", *(["n"] if len(samples) > 1 else [])]
     headers += ["in the TA\ninstr", "from the client\ninstr", "in Linux\ninstr", "TA\nbytes", "stack\nbytes", "\nrank"]
     headers += ["constant\ntime", "licence"]
@@ -124,7 +124,7 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
             rivals = [other.median for other in contest if other.optimisation == row.optimisation]
             word, _, licence = claim(row.implementation, row.curve)
             line = [subject_text(*subject), row.implementation if len(levels) == 1 else row.variant]
-            line += [f"{row.n:,}"] if len(samples) > 1 else []
+            line += [f"{row.counts.n:,}"] if len(samples) > 1 else []
             line += [count(ta.median), count(row.median), count(there.median) if there else "-"]
             line += [count_or_dash(row.part(TaSize).ta_loaded), count_or_dash(ta.footprint.stack)]
             line += [str(1 + sum(median < row.median for median in rivals)), word, licence]

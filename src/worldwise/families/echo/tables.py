@@ -124,7 +124,7 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         if full:
             for name in servers:
                 one = row.get(name)
-                cells += [whole(one.first), whole(one.min), whole(one.max)] if one else ["-"] * 3
+                cells += [whole(one.counts.first), whole(one.counts.min), whole(one.counts.max)] if one else ["-"] * 3
         rows.append(cells)
     notes = [_WHAT, _COUNTED]
     if "socket" in servers:
@@ -137,7 +137,7 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         for size in dict.fromkeys((least, most))
         if "linux" in grid[size] and name in grid[size]
     ]
-    samples = min(one.n for row in grid.values() for one in row.values())
+    samples = min(one.counts.n for row in grid.values() for one in row.values())
     return Section(
         f"TCP echo, {variant}: one round trip, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),
@@ -164,7 +164,7 @@ def _streams(variant: str, grid: _Grid[Row]) -> Section:
         ]
         for size, row in grid.items()
     ]
-    samples = min(one.n for row in grid.values() for one in row.values())
+    samples = min(one.counts.n for row in grid.values() for one in row.values())
     return Section(
         f"TCP echo, {variant}: throughput, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),

@@ -127,8 +127,8 @@ def _runs_section(level: str, ours: Mapping[_Cell, Row], theirs: Mapping[_Cell, 
     averages, deviations = ["mean"], ["stdev"]
     for cell in _CELLS:
         figure, row = theirs.get(cell), ours.get(cell)
-        averages += [f"{figure.value:,.1f}" if figure else "-", count(round(row.mean, 1)) if row else "-"]
-        deviations += [_deviation(figure), spread(row.stdev) if row else "-"]
+        averages += [f"{figure.value:,.1f}" if figure else "-", count(round(row.counts.mean, 1)) if row else "-"]
+        deviations += [_deviation(figure), spread(row.counts.stdev) if row else "-"]
     return Section(
         f"ECDSA of mbed TLS 2.28.3 on an emulated vexpress-a9 as published, and ours at -{level}",
         Table(headers, [*cells, averages, deviations], 1),
@@ -139,7 +139,7 @@ def _runs_section(level: str, ours: Mapping[_Cell, Row], theirs: Mapping[_Cell, 
 
 def _runs_notes(theirs: Mapping[_Cell, Figure], ours: Mapping[str, Mapping[_Cell, Row]], reading: Reading) -> list[str]:
     conditions = "; ".join(dict.fromkeys(figure.conditions for figure in theirs.values()))
-    includes = dict.fromkeys(row.includes for found in ours.values() for row in found.values())
+    includes = dict.fromkeys(row.counts.includes for found in ours.values() for row in found.values())
     return [
         f"theirs: {conditions}. Published as cycles, read by mbedtls_timing_hardclock, which on Arm returns "
         "microseconds of the clock; under QEMU without icount that is the host's time. ours: instructions at place "
@@ -151,7 +151,7 @@ def _runs_notes(theirs: Mapping[_Cell, Figure], ours: Mapping[str, Mapping[_Cell
 
 
 def _samples(row: Row | None) -> Sequence[float] | None:
-    return row.samples if row else None
+    return row.against.samples if row else None
 
 
 def _nth(values: Sequence[float] | None, number: int) -> str:
@@ -182,7 +182,7 @@ def _fits(
 ) -> list[HostFit]:
     """A fit for each build that has every published cell: fewer cells would make the spread smaller."""
     return [
-        HostFit(level, {cell: ours[level][cell].mean / value for cell, value in times.items()})
+        HostFit(level, {cell: ours[level][cell].counts.mean / value for cell, value in times.items()})
         for level in levels
         if times and times.keys() <= ours[level].keys()
     ]
@@ -200,8 +200,8 @@ def _rates_section(
         line = [curve, operation, f"{figure.value:,.1f}" if figure else "-"]
         for level in levels:
             row = ours[level].get((curve, operation))
-            line += [whole(row.mean) if row else "-"]
-            line += [f"{row.mean / figure.value:,.1f}" if row and figure else "-"]
+            line += [whole(row.counts.mean) if row else "-"]
+            line += [f"{row.counts.mean / figure.value:,.1f}" if row and figure else "-"]
         cells.append(line)
     return Section(
         "Which optimisation level: our instructions for each microsecond of theirs",
@@ -228,7 +228,7 @@ def _shape_section(
         for operation in _OPERATIONS
     ]
     times = {cell: figure.value for cell, figure in theirs.items()}
-    means = {level: {cell: row.mean for cell, row in ours[level].items()} for level in levels}
+    means = {level: {cell: row.counts.mean for cell, row in ours[level].items()} for level in levels}
     cells = [
         [name, *(_share(values, above, below) for values in (times, *means.values()))] for name, above, below in pairs
     ]

@@ -21,10 +21,10 @@ def hello_answer(reading: Reading) -> list[ScreenAnswer]:
             name("variant", variant_of),
             name("place", lambda row: row.place),
             number("median\ninstr", lambda row: whole(row.median)),
-            number("worst call\ninstr", lambda row: whole(row.worst)),
-            number(f"worst at\n{clock_text(reading)}, ms", lambda row: milliseconds(row.worst, reading)),
+            number("worst call\ninstr", lambda row: whole(row.counts.worst)),
+            number(f"worst at\n{clock_text(reading)}, ms", lambda row: milliseconds(row.counts.worst, reading)),
         ],
-        ("increment", *(("time",) if any(row.microseconds for row in rows) else ())),
+        ("increment", *(("time",) if any(row.against.microseconds for row in rows) else ())),
         rows=rows,
     )
 

@@ -148,7 +148,7 @@ def _hit_section(table: _RequestRows) -> Section | None:
             name("payload", lambda what: size_text(what.size)),
             name("storage, policy", lambda what: f"{STORAGES[what.storage]}, {what.policy}"),
             number("hit\ninstr", lambda what: count(hits[what].row.median)),
-            number("greatest\ninstr", lambda what: count(hits[what].row.max)),
+            number("greatest\ninstr", lambda what: count(hits[what].row.counts.max)),
             number("empty\ninstr", lambda what: count(hits[what].empty)),
             number("AES\ninstr", lambda what: count(hits[what].aes)),
             number("1.5 empty\n+ AES", lambda what: whole(hits[what].limit)),
@@ -189,7 +189,7 @@ def _place_section(table: _RequestRows, variant: str) -> Section | None:
 
     def greatest(what: _What) -> str:
         row = table.row(what, "client")
-        return count(row.max) if row else "-"
+        return count(row.counts.max) if row else "-"
 
     return section(
         f"The key cache, a request by the places it passes through, {variant} (instructions)",
@@ -259,8 +259,8 @@ def _published_section(table: _RequestRows, reading: Reading) -> Section | None:
 
 
 def _legend_section(table: _RequestRows) -> Section:
-    includes = {row.place: row.includes for row in table.rows}
-    samples = sorted({row.n for row in table.rows})
+    includes = {row.place: row.counts.includes for row in table.rows}
+    samples = sorted({row.counts.n for row in table.rows})
     return Section(
         "How to read the tables of the key cache",
         None,

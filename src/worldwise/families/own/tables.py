@@ -12,7 +12,7 @@ _TITLE = "Own code: its regions, the dearest first"
 
 
 def _total(row: Row) -> float:
-    return row.first + row.mean * row.n
+    return row.counts.first + row.counts.mean * row.counts.n
 
 
 def _rows(reading: Reading) -> list[Row]:
@@ -22,10 +22,10 @@ def _rows(reading: Reading) -> list[Row]:
 _COLUMNS: list[Column[Row]] = [
     name("code", lambda row: row.implementation),
     name("region", lambda row: row.operation),
-    number("calls", lambda row: f"{row.n + 1:,}"),
-    number("first\ninstr", lambda row: f"{row.first:,}"),
+    number("calls", lambda row: f"{row.counts.n + 1:,}"),
+    number("first\ninstr", lambda row: f"{row.counts.first:,}"),
     number("median\ninstr", lambda row: whole(row.median)),
-    number("worst\ninstr", lambda row: whole(row.worst)),
+    number("worst\ninstr", lambda row: whole(row.counts.worst)),
 ]
 
 

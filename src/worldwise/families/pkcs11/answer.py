@@ -83,7 +83,7 @@ def pkcs11_answer(reading: Reading) -> list[ScreenAnswer]:
             name("step", what),
             name("key is", lambda step: step.given.get("object", "-")),
             name("storage", lambda step: step.given["storage"]),
-            number("first\ninstr", lambda step: whole(step.client.first)),
+            number("first\ninstr", lambda step: whole(step.client.counts.first)),
             number("median\ninstr", lambda step: whole(step.client.median)),
             number("of it\nin the TA, %", lambda step: f"{100 * step.ta.median / step.client.median:.1f}", spare=1),
             number(f"median at\n{clock_text(reading)}, ms", lambda step: milliseconds(step.client.median, reading)),

@@ -88,12 +88,12 @@ def _steps_section(steps: Sequence[OpensslStep]) -> Section | None:
             name("variant", lambda step: step.client.variant),
             number("calls of\nPKCS#11", lambda step: whole(step.made.calls)),
             number("commands\nof the TA", lambda step: whole(step.made.commands)),
-            number("client\nfirst", lambda step: count(step.client.first)),
+            number("client\nfirst", lambda step: count(step.client.counts.first)),
             number("client\nmedian", lambda step: count(step.client.median)),
-            number("client\nstdev", lambda step: spread(step.client.stdev)),
-            number("TA\nfirst", lambda step: count(step.ta.first)),
+            number("client\nstdev", lambda step: spread(step.client.counts.stdev)),
+            number("TA\nfirst", lambda step: count(step.ta.counts.first)),
             number("TA\nmedian", lambda step: count(step.ta.median)),
-            number("n", lambda step: f"{step.client.n:,}"),
+            number("n", lambda step: f"{step.client.counts.n:,}"),
         ],
     )
 
@@ -143,7 +143,7 @@ def _legend(steps: Sequence[OpensslStep]) -> Section | None:
             "must be as many as in the measured step.",
             "Each step ends with a signature that OpenSSL's own code and the host verify with the token's public "
             "key; in a handshake the client verifies the server's as TLS has it.",
-            *(f"{row.place}: {row.includes}." for row in (steps[0].client, steps[0].ta)),
+            *(f"{row.place}: {row.counts.includes}." for row in (steps[0].client, steps[0].ta)),
         ],
         name=LEGEND,
     )
@@ -161,7 +161,7 @@ def openssl_answer(reading: Reading) -> list[ScreenAnswer]:
             name("variant", lambda step: step.client.variant),
             number("calls of\nPKCS#11", lambda step: whole(step.made.calls)),
             number("commands\nof the TA", lambda step: whole(step.made.commands), 2),
-            number("first\ninstr", lambda step: whole(step.client.first)),
+            number("first\ninstr", lambda step: whole(step.client.counts.first)),
             number("median\ninstr", lambda step: whole(step.client.median)),
             number(f"median at\n{clock_text(reading)}, ms", lambda step: milliseconds(step.client.median, reading), 1),
         ],

@@ -41,12 +41,12 @@ def _steps_section(steps: Sequence[TokenStep]) -> Section | None:
             name("key is", lambda step: step.given.get("object", "-")),
             name("storage", lambda step: step.given["storage"]),
             name("variant", lambda step: step.client.variant),
-            number("client\nfirst", lambda step: count(step.client.first)),
+            number("client\nfirst", lambda step: count(step.client.counts.first)),
             number("client\nmedian", lambda step: count(step.client.median)),
-            number("client\nstdev", lambda step: spread(step.client.stdev)),
-            number("TA\nfirst", lambda step: count(step.ta.first)),
+            number("client\nstdev", lambda step: spread(step.client.counts.stdev)),
+            number("TA\nfirst", lambda step: count(step.ta.counts.first)),
             number("TA\nmedian", lambda step: count(step.ta.median)),
-            number("n", lambda step: f"{step.client.n:,}"),
+            number("n", lambda step: f"{step.client.counts.n:,}"),
         ],
     )
 
@@ -67,7 +67,7 @@ def _search_section(steps: Sequence[TokenStep]) -> Section | None:
             name("storage", lambda step: step.given["storage"]),
             name("variant", lambda step: step.client.variant),
             number("more\npairs", lambda step: str(others(step))),
-            number("first", lambda step: count(step.client.first)),
+            number("first", lambda step: count(step.client.counts.first)),
             number("median", lambda step: count(step.client.median)),
             number("more for\neach pair", lambda step: more(step, others(step))),
         ],
@@ -99,7 +99,7 @@ def _legend(steps: Sequence[TokenStep]) -> Section:
             "rpmb: OP-TEE is built without files (CFG_REE_FS=n), so that the objects themselves are in RPMB.",
             "After each step the key signs, or what it made is checked, by the token and by the host with another "
             "library.",
-            *(f"{row.place}: {row.includes}." for row in (steps[0].client, steps[0].ta)),
+            *(f"{row.place}: {row.counts.includes}." for row in (steps[0].client, steps[0].ta)),
         ],
         name="pkcs11-legend",
     )

@@ -99,7 +99,7 @@ def board_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
         "flash_bytes": lambda row: row.footprint.flash,
         "ram_bytes": lambda row: row.footprint.ram,
         "rank": lambda row: row.part(OnBoard).rank,
-        "published_gap": lambda row: row.published_gap,
+        "published_gap": lambda row: row.against.published_gap,
         "dmips": lambda row: dmips(row) if row.operation == DHRYSTONE else None,
         "dmips_per_MHz": lambda row: (
             dmips(row) / clock if row.operation == DHRYSTONE and (clock := clock_mhz(row)) else None
@@ -121,7 +121,7 @@ def board_microseconds(row: Row) -> float:
 def board_time(row: Row, reading: Reading) -> str:
     """The median in ms: of cycles what they take, of instructions what they would take at one a cycle; `-` for cycles
     of a chip that ran at the clock of its reset, which is not the board's."""
-    clock = None if row.unit == CYCLES and not reading.run.chip_clock else clock_mhz(row)
+    clock = None if row.counts.unit == CYCLES and not reading.run.chip_clock else clock_mhz(row)
     return f"{row.median / clock / 1000:,.3f}" if clock else "-"
 
 
@@ -173,8 +173,8 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
     rows = [row for row in rows if row.operation != DHRYSTONE]
     if not rows:
         return None
-    samples = {row.n for row in rows}
-    spreads = any(row.stdev for row in rows)
+    samples = {row.counts.n for row in rows}
+    spreads = any(row.counts.stdev for row in rows)
     headers = ["operation", "curve", "library"]
     headers += ["n"] if len(samples) > 1 else []
     headers += ["median\ninstr"]
@@ -183,9 +183,9 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
     cells = []
     for row in rows:
         line = [operation_text(row.operation, row.size), row.curve or "-", row.variant]
-        line += [f"{row.n:,}"] if len(samples) > 1 else []
+        line += [f"{row.counts.n:,}"] if len(samples) > 1 else []
         line += [count(row.median)]
-        line += [spread(row.stdev)] if spreads else []
+        line += [spread(row.counts.stdev)] if spreads else []
         line += [
             whole(board_microseconds(row)),
             *_memory(row),
@@ -212,11 +212,11 @@ def _nobodys_lines(name: str, rows: list[Row], reading: Reading, width: int) -> 
 def _published_section(name: str, rows: list[Row]) -> Section | None:
     cells = []
     for row in rows:
-        figures: list[PublishedFigure | None] = list(row.published)
-        if not figures and row.published_gap:
+        figures: list[PublishedFigure | None] = list(row.against.published)
+        if not figures and row.against.published_gap:
             figures = [None]
         # The publication's own mark in place of a figure, such as `??`.
-        gap = row.published_gap.partition(" ")[0]
+        gap = row.against.published_gap.partition(" ")[0]
         for figure in figures:
             cells.append(
                 [
@@ -234,9 +234,9 @@ def _published_section(name: str, rows: list[Row]) -> Section | None:
     headers = ["operation", "curve", "library", "ours, median\ninstr", "as\npublished"]
     headers += ["published\ncycles", "instr /\ncycle"]
     gaps = dict.fromkeys(
-        f"{row.implementation} on {row.curve or operation_text(row.operation)}: {row.published_gap}."
+        f"{row.implementation} on {row.curve or operation_text(row.operation)}: {row.against.published_gap}."
         for row in rows
-        if row.published_gap
+        if row.against.published_gap
     )
     return Section(
         f"{name}: published figures beside ours",
@@ -339,10 +339,10 @@ def _dhrystone_section(rows: list[Row]) -> Section | None:
 def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
     notes: dict[str, None] = {}
     for row in rows:
-        for figure in row.published:
+        for figure in row.against.published:
             note = f" ({figure.note})" if figure.note else ""
             notes[f"{figure.source}: {figure.conditions}{note}."] = None
-    if not notes and not any(row.published_gap for row in rows):
+    if not notes and not any(row.against.published_gap for row in rows):
         return None
     return Section(
         "What the published figures are", None, [*notes, reading.published_reason], name="boards-published-reasons"
@@ -358,7 +358,7 @@ def _emulation(name: str, emulated: board.Emulated) -> str:
 def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
     if not rows:
         return None
-    includes = by_includes(rows, lambda row: row.operation, lambda row: f"{row.includes}.")
+    includes = by_includes(rows, lambda row: row.operation, lambda row: f"{row.counts.includes}.")
     known = board.boards()
     notes = [
         unit_note(
@@ -383,7 +383,7 @@ def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
             )
         ),
     ]
-    if any(row.published or row.published_gap for row in rows):
+    if any(row.against.published or row.against.published_gap for row in rows):
         notes.append(
             "published cycles: the published time at the board's clock. instr / cycle: ours divided by these: "
             "what the real core would do if it ran the same instructions. ?? stands in the publication itself."

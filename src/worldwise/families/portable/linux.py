@@ -172,10 +172,10 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
     widest = 0.0
     for (target, operation, what, variant), found in several.items():
         # The sample with the fewest ticks of Linux's timer: the ticks fall elsewhere on another machine.
-        least = [row.min for row in found.values()]
+        least = [row.counts.min for row in found.values()]
         share = max(least) / min(least) - 1
         if share > _SAME_CODE:
-            counts = [count(found[core].min) if core in found else "-" for core in cores]
+            counts = [count(found[core].counts.min) if core in found else "-" for core in cores]
             cells.append([target, operation, what or "-", variant, *counts, f"{100 * share:.2f}"])
         else:
             widest = max(widest, share)
@@ -219,7 +219,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
 def _legend_section(rows: Sequence[Row]) -> Section | None:
     if not rows:
         return None
-    includes = by_includes(rows, lambda row: row.operation, lambda row: row.includes)
+    includes = by_includes(rows, lambda row: row.operation, lambda row: row.counts.includes)
     notes = [
         unit_note(
             "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "

@@ -61,9 +61,9 @@ def _machine_section(target: str, rows: Sequence[Row]) -> Section | None:
                 _scheme(row),
                 CALLS[row.operation],
                 row.variant,
-                f"{row.n:,}",
+                f"{row.counts.n:,}",
                 count(row.median),
-                count(row.worst),
+                count(row.counts.worst),
                 *map(count_or_dash, (taken.stack, taken.heap, taken.flash, taken.ram)),
             ]
         )
@@ -86,8 +86,8 @@ def _tee_section(rows: Sequence[Row]) -> Section:
                     _scheme(row),
                     CALLS[row.operation],
                     row.variant,
-                    f"{row.n:,}",
-                    *map(count, (ta.median, row.median, row.worst)),
+                    f"{row.counts.n:,}",
+                    *map(count, (ta.median, row.median, row.counts.worst)),
                     *map(count_or_dash, taken),
                 ]
             )
@@ -148,7 +148,7 @@ def _published_section(rows: Sequence[Row], reading: Reading) -> Section | None:
             if (algorithm, done) == (scheme, operation)
         ]
         lines += [
-            (f"{row.variant} on {row.board}", row.mean, (row.footprint.stack or 0) + (row.footprint.heap or 0))
+            (f"{row.variant} on {row.board}", row.counts.mean, (row.footprint.stack or 0) + (row.footprint.heap or 0))
             for row in own
             if (_scheme(row), row.operation) == (scheme, operation)
         ]
@@ -185,7 +185,7 @@ def _unavailable_section(reading: Reading) -> Section | None:
 
 
 def _legend_section(rows: Iterable[Row]) -> Section | None:
-    includes = {row.operation: f"{row.operation}: {row.includes}." for row in rows}
+    includes = {row.operation: f"{row.operation}: {row.counts.includes}." for row in rows}
     if not includes:
         return None
     legend = (
@@ -212,7 +212,7 @@ def _answer(reading: Reading) -> list[ScreenAnswer]:
             name("library with\nthe fewest", lambda match: names(match.least())),
             number("of libra-\nries", lambda match: str(match.libraries), spare=1),
             number("median\ninstr", lambda match: count(match.least()[0].median)),
-            number("worst\ninstr", lambda match: count(match.least()[0].worst), spare=2),
+            number("worst\ninstr", lambda match: count(match.least()[0].counts.worst), spare=2),
         ],
         ("post-quantum", *(("signing-tail",) if reading.part(Tails).signing else ())),
         rows=rows,

@@ -152,7 +152,7 @@ def _samples(rows: Iterable[Row]) -> str:
     """`n = 100; of 1MiB 20`."""
     sizes: dict[int, set[int]] = {}
     for row in rows:
-        sizes.setdefault(row.n, set()).add(row.size or 0)
+        sizes.setdefault(row.counts.n, set()).add(row.size or 0)
     usual = max(sizes, key=lambda n: len(sizes[n]))
     others = [f"of {', '.join(map(size_text, sorted(of)))} {n:,}" for n, of in sizes.items() if n != usual]
     return "; ".join([f"n = {usual:,}", *others])
@@ -229,12 +229,12 @@ def _widest(rows: Iterable[Row]) -> str:
     """A sentence on the row whose samples differ the most, as a share of the median."""
 
     def share(row: Row) -> float:
-        return (row.stdev or 0) / row.median
+        return (row.counts.stdev or 0) / row.median
 
     row = max(sorted(rows, key=lambda row: (row.case, row.place)), key=share)
     return (
         f"the greatest standard deviation is {100 * share(row):.1f} % of the median ({row.parameters}, {row.place}; "
-        f"{spread(row.stdev)} instructions)"
+        f"{spread(row.counts.stdev)} instructions)"
     )
 
 
@@ -243,7 +243,7 @@ def _legend_section(table: _StorageRows) -> Section:
         "objects": [row for row in table.rows if row.operation == SECURE],
         "plain files": [row for row in table.rows if row.operation == PLAIN],
     }
-    includes = {row.place: row.includes for row in table.rows}
+    includes = {row.place: row.counts.includes for row in table.rows}
     notes = [
         "REE FS: OP-TEE's objects in files that tee-supplicant keeps. REE FS, hash in RPMB: the same on an OP-TEE that "
         "has RPMB too, and keeps there what the directory of the files must hash to. RPMB: the objects themselves in "

@@ -154,7 +154,7 @@ def _origin(manifest: Manifest, row: Row, run: RunSummary) -> tuple[str, str]:
 
 def samples_said(rows: Iterable[Row]) -> str:
     """How many samples, after which calls: `n = 100 samples after 1 first call and 10 warm-up calls`."""
-    sizes = sorted({(row.n, row.warmup) for row in rows})
+    sizes = sorted({(row.counts.n, row.counts.warmup) for row in rows})
     if not sizes:
         return ""
     if len(sizes) == 1:
@@ -171,7 +171,7 @@ def included(rows: Iterable[Row]) -> list[str]:
     """What the counts include, a sentence part for each place and measure: `sign at ta: the call of ...`."""
     found: dict[str, dict[str, None]] = {}
     for row in rows:
-        found.setdefault(f"at {row.place}: {row.includes}", {})[row.measure] = None
+        found.setdefault(f"at {row.place}: {row.counts.includes}", {})[row.measure] = None
     return [f"{', '.join(measures)} {text}" for text, measures in found.items()]
 
 

@@ -68,9 +68,9 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
             "place": f"{row.place}, {row.target}" if several and row.target == "linux" != row.place else row.place,
             "median": row.median,
             "library": row.implementation,
-            "first": row.first,
-            "least": row.min,
-            "most": row.max,
+            "first": row.counts.first,
+            "least": row.counts.min,
+            "most": row.counts.max,
         }
         for row in group
     ]
@@ -292,7 +292,7 @@ def price(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Chart]:
     """What the TEE costs, a figure for each operation: how many times the instructions of the same library in Linux."""
     priced: dict[str, list[Row]] = {}
     for row in rows:
-        if row.ratio_to_linux is not None and row.place != "linux":
+        if row.against.ratio_to_linux is not None and row.place != "linux":
             priced.setdefault(row.operation, []).append(row)
     for operation, group in priced.items():
         yield _price(operation, group, colours)
@@ -308,7 +308,7 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
         {
             "what": visible(named[row.case + row.measure]),
             "place": row.place,
-            "times": round(row.ratio_to_linux or 0, 4),
+            "times": round(row.against.ratio_to_linux or 0, 4),
             "median": row.median,
             "library": row.implementation,
         }
@@ -342,8 +342,8 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
             },
         ],
     }
-    dearest = max(priced, key=lambda row: row.ratio_to_linux or 0)
-    times = factor(dearest.ratio_to_linux or 0)
+    dearest = max(priced, key=lambda row: row.against.ratio_to_linux or 0)
+    times = factor(dearest.against.ratio_to_linux or 0)
     words = f"The most expensive is {label(dearest)}, {_named(dearest)}: {times} times Linux."
     words += f" {left:,} more are in the report's table." if left else ""
     title = f"The price of the TEE: {operation}"

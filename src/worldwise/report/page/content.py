@@ -155,10 +155,10 @@ def _counts(series: Iterable[Sample]) -> list[int]:
 
 def _words(row: Row, series: Sequence[Sample]) -> list[str]:
     """A row's samples in sentences: the first call, how the counts lie, which are far off and why."""
-    first = f"The first call took {count(row.first)}"
+    first = f"The first call took {count(row.counts.first)}"
     if row.median:
-        first += f", {factor(row.first / row.median)} times the median"
-    words = [f"{first}. Then came {row.warmup:,} warm-up calls." if row.warmup else f"{first}."]
+        first += f", {factor(row.counts.first / row.median)} times the median"
+    words = [f"{first}. Then came {row.counts.warmup:,} warm-up calls." if row.counts.warmup else f"{first}."]
     counts = list(Counter(_counts(series)).items())
     if not counts:
         return words
@@ -205,7 +205,7 @@ def side_by_side(reading: Reading) -> list[Section]:
 
 def includes_of(reading: Reading) -> list[str]:
     """What counts include, each text once."""
-    return [visible(text) for text in dict.fromkeys(row.includes for row in reading.rows)]
+    return [visible(text) for text in dict.fromkeys(row.counts.includes for row in reading.rows)]
 
 
 def rows_data(reading: Reading, measured: Iterable[Measurement]) -> list[list[Any]]:
@@ -218,8 +218,8 @@ def rows_data(reading: Reading, measured: Iterable[Measurement]) -> list[list[An
             visible(one.name),
             one.row.place,
             one.row.median,
-            one.row.first,
-            texts.index(visible(one.row.includes)),
+            one.row.counts.first,
+            texts.index(visible(one.row.counts.includes)),
         ]
         for one in measured
     ]
@@ -316,9 +316,9 @@ def statistics(row: Row) -> Sequence[tuple[str, str]]:
     """The figures of a row: header -> cell."""
     return (
         ("median\ninstr", count(row.median)),
-        ("first call\ninstr", count(row.first)),
-        ("min\ninstr", count(row.min)),
-        ("max\ninstr", count(row.max)),
-        ("stdev\ninstr", spread(row.stdev)),
-        ("n", count(row.n)),
+        ("first call\ninstr", count(row.counts.first)),
+        ("min\ninstr", count(row.counts.min)),
+        ("max\ninstr", count(row.counts.max)),
+        ("stdev\ninstr", spread(row.counts.stdev)),
+        ("n", count(row.counts.n)),
     )

@@ -103,7 +103,7 @@ def _series(runs: Iterable[HistoryRun]) -> Series:
     found: dict[Key, list[tuple[HistoryRun, Row]]] = {}
     for run in runs:
         for row in run.reading.rows:
-            found.setdefault((row.case, row.measure, row.place, row.n, row.warmup), []).append((run, row))
+            found.setdefault((row.case, row.measure, row.place, row.counts.n, row.counts.warmup), []).append((run, row))
     return found
 
 
@@ -114,7 +114,7 @@ def _steps(found: Sequence[tuple[HistoryRun, Row]]) -> Iterable[HistoryStep]:
 
 
 def _figures(row: Row) -> tuple[float, ...]:
-    return row.first, row.median, row.mean, row.min, row.max
+    return row.counts.first, row.median, row.counts.mean, row.counts.min, row.counts.max
 
 
 def _ends(series: Series) -> Table:

@@ -52,7 +52,7 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
     for row in rows:
         groups.setdefault((row.operation, row.measure, row.parameters), []).append(row)
     for (operation, measure, parameters), group in groups.items():
-        sizes = {(row.n, row.warmup) for row in group}
+        sizes = {(row.counts.n, row.counts.warmup) for row in group}
         headers = ["variant", "place", "first call\ninstr", "first /\nmedian"]
         headers += [f"{name}\ninstr" for name in ("median", "mean", "stdev", "min", "max")]
         if len(sizes) > 1:
@@ -60,17 +60,17 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
         cells = []
         for row in group:
             # A hit of the key cache has nothing in storage.
-            times = factor(row.first / row.median) if row.median else "-"
-            line = [row.variant, row.place, count(row.first), times]
+            times = factor(row.counts.first / row.median) if row.median else "-"
+            line = [row.variant, row.place, count(row.counts.first), times]
             line += [
                 count(row.median),
-                whole(row.mean),
-                spread(row.stdev),
-                count(row.min),
-                count(row.max),
+                whole(row.counts.mean),
+                spread(row.counts.stdev),
+                count(row.counts.min),
+                count(row.counts.max),
             ]
             if len(sizes) > 1:
-                line.insert(2, count(row.n))
+                line.insert(2, count(row.counts.n))
             cells.append(line)
         words = operation_name(group[0])
         title = f"{measure}: {words}" if measure != operation else words
@@ -85,12 +85,13 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
 
 def _time_section(rows: list[Row], reading: Reading, full: bool) -> Section | None:
     waiting = [row for row in rows if row.place == "client"]
-    shown = [row for row in (rows if full or not waiting else waiting) if row.microseconds]
+    shown = [row for row in (rows if full or not waiting else waiting) if row.against.microseconds]
     if not shown:
         return None
     headers = ["measure", "variant", "place", *(f"{clock} GHz\nus" for clock in CLOCKS)]
     cells = [
-        [label(row), row.variant, row.place, *(f"{value:,.0f}" for value in row.microseconds.values())] for row in shown
+        [label(row), row.variant, row.place, *(f"{value:,.0f}" for value in row.against.microseconds.values())]
+        for row in shown
     ]
     return Section(
         "Time if a core finished one instruction per cycle", Table(headers, cells, 3), [reading.assumption], "time"
@@ -101,14 +102,14 @@ def _published_section(rows: list[Row], reading: Reading) -> Section | None:
     cells = []
     notes: dict[str, None] = {}
     for row in rows:
-        for each in row.published:
+        for each in row.against.published:
             published = f"{each.value:,.0f} {each.unit}"
             cells.append(
                 [
                     label(row),
                     row.variant,
                     each.statistic,
-                    whole(row.mean),
+                    whole(row.counts.mean),
                     whole(each.instructions),
                     published,
                     factor(each.ratio),
@@ -132,7 +133,7 @@ def _legend_section(rows: list[Row]) -> Section | None:
         return None
     includes: dict[str, list[str]] = {}
     for row in rows:
-        names = includes.setdefault(f"at {row.place}: {row.includes}.", [])
+        names = includes.setdefault(f"at {row.place}: {row.counts.includes}.", [])
         if row.measure not in names:
             names.append(row.measure)
     return Section(

@@ -67,8 +67,16 @@ def _samples(rows: Sequence[Row]) -> Section:
     """How far calls go apart; `instr` stands for the unit, as in all tables."""
     cells = [
         [
-            *(row.case, row.measure, count(row.n), count(row.first), count(row.median), count(row.min), count(row.max)),
-            *(spread(row.stdev), ratio(row.max / row.median if row.median else None)),
+            *(
+                row.case,
+                row.measure,
+                count(row.counts.n),
+                count(row.counts.first),
+                count(row.median),
+                count(row.counts.min),
+                count(row.counts.max),
+            ),
+            *(spread(row.counts.stdev), ratio(row.counts.max / row.median if row.median else None)),
         ]
         for row in rows
     ]

@@ -51,9 +51,9 @@ def _price_section(rows: list[Row]) -> Section | None:
             name("variant", lambda three: three[0].variant),
             number("Linux\ninstr", lambda three: count(three[0].median)),
             number("TA\ninstr", lambda three: count(three[1].median)),
-            number("TA /\nLinux", lambda three: ratio(three[1].ratio_to_linux)),
+            number("TA /\nLinux", lambda three: ratio(three[1].against.ratio_to_linux)),
             number("client\ninstr", lambda three: count(three[2].median)),
-            number("client /\nLinux", lambda three: ratio(three[2].ratio_to_linux)),
+            number("client /\nLinux", lambda three: ratio(three[2].against.ratio_to_linux)),
         ],
     )
 
@@ -77,7 +77,7 @@ def _published_nist_factors(rows: Iterable[Row]) -> list[str]:
     """The same factor from other people's figures, where they have both."""
     figures: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in rows:
-        for figure in row.published:
+        for figure in row.against.published:
             figures.setdefault((label(row), row.place, figure.source), {})[row.implementation] = figure.instructions
     return [
         f"Published ({source}) for {label} at {place}: {both['mbedtls'] / both['mbedtls-nist']:.2f}."

@@ -168,10 +168,10 @@ def case_lines(reading: Reading, case: str) -> list[str]:
     lines = []
     for way in (way for way in found if way.row.case == case):
         row = way.row
-        words = f"{task_text(way.task)} by {way.text(found)}: a client waits for {count(row.median)} {row.unit}"
-        words += f", at worst {milliseconds(row.worst, reading)} ms at {clock_text(reading)}"
-        if row.verdict and reading.budget:
-            words += f": {'fits' if row.verdict.fits else 'exceeds'} {reading.budget.limit}"
+        words = f"{task_text(way.task)} by {way.text(found)}: a client waits for {count(row.median)} {row.counts.unit}"
+        words += f", at worst {milliseconds(row.counts.worst, reading)} ms at {clock_text(reading)}"
+        if row.against.verdict and reading.budget:
+            words += f": {'fits' if row.against.verdict.fits else 'exceeds'} {reading.budget.limit}"
         lines.append(words)
     return lines
 
@@ -185,7 +185,7 @@ def _cells(way: TaskWay, found: Sequence[TaskWay], several: bool, reading: Readi
         f"{way.rank}/{way.of}",
         licence_text(row.implementation, row.curve),
         count(row.median),
-        milliseconds(row.worst, reading),
+        milliseconds(row.counts.worst, reading),
         *([time.text if time else "-"] if times else []),
     ]
 
@@ -272,7 +272,7 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
         name = way.text(found) + (" *" if way.recommended else "")
         line = [task_text(way.task), row.operation, name, f"{way.rank}/{way.of}"]
         line += [word, licence_text(row.implementation, row.curve)]
-        cells.append([*line, count(row.n), count(row.median), milliseconds(row.worst, reading)])
+        cells.append([*line, count(row.counts.n), count(row.median), milliseconds(row.counts.worst, reading)])
     headers = ["task", "operation", "way", "rank", "constant\ntime", "licence", "\nn", "median\ninstr"]
     return [
         Section(

@@ -28,7 +28,7 @@ def budget_verdict(reading: Reading) -> str:
     for row in reading.rows:
         if row.place == budget.place:
             groups.setdefault(_what(row), []).append(row)
-    judged = {name: rows for name, rows in groups.items() if any(row.verdict for row in rows)}
+    judged = {name: rows for name, rows in groups.items() if any(row.against.verdict for row in rows)}
     words = [*(_said(name, rows, budget, reading) for name, rows in judged.items())] or ["nothing was judged"]
     text = "; ".join(words)
     text = f"{text[0].upper()}{text[1:]}."
@@ -47,8 +47,8 @@ def _what(row: Row) -> str:
 def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading) -> str:
     """`P-256 sign 48B fits with 9 of 14 variants, best wolfssl-sp-O2 (0.161 ms)`."""
     best = Match(tuple(rows)).least(worst_of)
-    fitting = sum(row.worst <= budget.instructions for row in rows)
-    time = f"{milliseconds(best[0].worst, reading)} ms"
+    fitting = sum(row.counts.worst <= budget.instructions for row in rows)
+    time = f"{milliseconds(best[0].counts.worst, reading)} ms"
     who = names(best, lambda row: way_text(row, rows))
     if len(rows) == 1:
         return f"{name} {'fits' if fitting else 'does not fit'}: {time} ({who})"
@@ -60,7 +60,7 @@ def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading
 
 
 def _unjudged(groups: Mapping[str, Sequence[Row]], budget: BudgetResult, reading: Reading) -> str:
-    least = {name: min(row.worst for row in rows) for name, rows in groups.items()}
+    least = {name: min(row.counts.worst for row in rows) for name, rows in groups.items()}
     over = [
         f"{name} ({milliseconds(worst, reading)} ms at the least)"
         for name, worst in least.items()

@@ -93,13 +93,13 @@ def _figure(run: Run, core: str, row: Row, every: Sequence[Sample]) -> Figure:
         core=core,
         what=" ".join(filter(None, (row.measure, row.variant, row.parameters))),
         value=median(samples),
-        unit=row.unit,
+        unit=row.counts.unit,
         quality="A",
         clock_mhz=run.manifest.chip_clock.hertz / 10**6 if run.manifest.chip_clock else None,
         board=row.board,
         case=row.case,
         measure=row.measure,
-        first=row.first,
+        first=row.counts.first,
         samples=samples,
     )
 

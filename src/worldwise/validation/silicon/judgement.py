@@ -78,7 +78,7 @@ def error_of(predicted: float, measured: float) -> float:
 
 def require_judge(run: Run, reading: Reading) -> None:
     """Refuse a run that can judge no prediction of cycles. Raises WorldwiseError."""
-    units = sorted({run.manifest.unit, *(row.unit for row in reading.rows)})
+    units = sorted({run.manifest.unit, *(row.counts.unit for row in reading.rows)})
     if units != [CYCLES]:
         raise WorldwiseError(
             f"run {run.id} has {' and '.join(units)}; cycles of silicon alone can judge predicted cycles",

@@ -89,7 +89,7 @@ def _verdict(hits: Sequence[Hit]) -> str:
     if not hits:
         return ""
     over = sum(hit.row.median > hit.limit for hit in hits)
-    wide = sum(hit.row.max > hit.limit for hit in hits)
+    wide = sum(hit.row.counts.max > hit.limit for hit in hits)
     what = f"{ALLOWED} empty invokes and the AES of its payload"
     by_medians = (
         f"No median of a hit exceeds {what}"

@@ -61,12 +61,12 @@ class _Load:
     @property
     def each(self) -> float:
         """Instructions of a request."""
-        return (self.long.mean - self.short.mean) / self.requests
+        return (self.long.counts.mean - self.short.counts.mean) / self.requests
 
     @property
     def rest(self) -> float:
         """A run's instructions beside its requests, per connection."""
-        return (2 * self.short.mean - self.long.mean) / int(self.given["connections"])
+        return (2 * self.short.counts.mean - self.long.counts.mean) / int(self.given["connections"])
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class _Zipf:
     @property
     def each(self) -> float:
         """Instructions of a request, over all batches but the first."""
-        return self.row.mean / int(self.given["requests"])
+        return self.row.counts.mean / int(self.given["requests"])
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def _load_section(variant: str, loads: Sequence[_Load]) -> Section:
         last = load.kind
     headers = ["request", "policy", "storage", "keys", "connections", "instr /\nrequest", "/ PING"]
     headers += [f"requests/s,\nESTIMATE {CLOCK_GHZ:g} GHz", "redis-benchmark\nsays, 1 GHz", "instr /\nconnection"]
-    samples = ", ".join(map(whole, sorted({load.long.n for load in loads})))
+    samples = ", ".join(map(whole, sorted({load.long.counts.n for load in loads})))
     return Section(
         f"Key cache, throughput by redis-benchmark over TLS, {variant} (mean of {samples} samples)",
         Table(headers, lines, 4),
@@ -272,7 +272,7 @@ def _legend_section(rows: Iterable[Row]) -> list[Section]:
     shown = list(rows)
     if not shown:
         return []
-    includes = {f"{row.measure}, {row.place}": row.includes for row in shown}
+    includes = {f"{row.measure}, {row.place}": row.counts.includes for row in shown}
     return [
         Section(
             "How to read the tables of the key cache under load",

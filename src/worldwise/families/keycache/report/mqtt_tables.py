@@ -168,7 +168,7 @@ def _limit_section(table: _MessageRows, variant: str, whats: Sequence[_What]) ->
             [
                 *what.label,
                 count(invoke),
-                count(row.max) if row else "-",
+                count(row.counts.max) if row else "-",
                 whole(invoke / what.subscribers),
                 whole(aes),
                 whole(share),
@@ -211,8 +211,8 @@ def _place_section(table: _MessageRows, variant: str, whats: Sequence[_What]) ->
                     *what.label,
                     _NAMES[relay],
                     count(medians[0]),
-                    count(rows[0].min),
-                    count(rows[0].max),
+                    count(rows[0].counts.min),
+                    count(rows[0].counts.max),
                     *(count(part) if part else "-" for part in parts),
                     whole(medians[0] / what.subscribers),
                 ]
@@ -327,8 +327,8 @@ def _published_section(table: _MessageRows, reading: Reading, variant: str, what
 
 
 def _legend_section(table: _MessageRows) -> Section:
-    includes = {f"{row.measure}, {row.place}": row.includes for row in table.rows}
-    samples = sorted({row.n for row in table.rows})
+    includes = {f"{row.measure}, {row.place}": row.counts.includes for row in table.rows}
+    samples = sorted({row.counts.n for row in table.rows})
     return Section(
         "How to read the tables of the broker",
         None,
