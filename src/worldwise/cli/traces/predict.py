@@ -28,7 +28,7 @@ from worldwise.cli.common.process_end import EXIT_EXCEEDED
 from worldwise.cli.traces.masked_times import explained
 from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
-from worldwise.cli.traces.typed_calls import PREDICT_FORMATS, Named, PredictCall, PredictedRegion
+from worldwise.cli.traces.typed_calls import PREDICT_FORMATS, NamedCases, PredictCall, PredictedRegion
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.own_library import own_libraries
@@ -254,7 +254,7 @@ def _asked(call: PredictCall, tables: Mapping[str, str]) -> list[tuple[Case, Run
     return chosen or found[:1]
 
 
-def _short(case: Case, named: Named) -> Case:
+def _short(case: Case, named: NamedCases) -> Case:
     return Case(
         case.target,
         case.implementation,

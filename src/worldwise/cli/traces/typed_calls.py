@@ -32,7 +32,7 @@ _WITNESS = 10_000
 
 
 @dataclass(frozen=True)
-class Named(TypedRecord):
+class NamedCases(TypedRecord):
     """The case, or the cases of a run or a suite, with the folders of the user's own libraries."""
 
     what: str
@@ -124,7 +124,7 @@ class ExplainShown(TypedRecord):
 class ExplainCall(TypedCall):
     """All that was typed after `worldwise explain`."""
 
-    named: Named
+    named: NamedCases
     region: ExplainedRegion
     following: Following
     instead: InPlace
@@ -186,7 +186,7 @@ class PredictedRegion(TypedRecord):
 
 
 @dataclass(frozen=True)
-class Model(TypedRecord):
+class ModelOptions(TypedRecord):
     """What the models run through, on which cores, and what the cycles are judged by."""
 
     cores: tuple[str, ...]
@@ -236,8 +236,8 @@ class PredictShown(TypedRecord):
 class PredictCall(TypedCall):
     """All that was typed after `worldwise predict`."""
 
-    named: Named
+    named: NamedCases
     region: PredictedRegion
-    model: Model
+    model: ModelOptions
     memory: BoardMemory
     shown: PredictShown
