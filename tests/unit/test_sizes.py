@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a module is, how many are in a folder, and how many classes one name has: a reader sees the day it grows."""
+"""How long a module is, how many are in a folder, how much a function takes and a class has, and how many classes one
+name has: a reader sees the day it grows."""
 
 import ast
+import functools
 from collections import Counter
 from pathlib import Path
 
@@ -12,9 +14,46 @@ from worldwise.base import paths
 SOURCE = paths.REPOSITORY / "src/worldwise"
 MOST_LINES = 500
 MOST_MODULES = 15
+MOST_PARAMETERS = 8
+MOST_FIELDS = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
 FULL: dict[str, int] = {}
+# Functions with more, and why. A number may only go down; at the limit the entry goes.
+ASKING = {
+    # Commands: a parameter for each option, of which they make use at once.
+    "cli/hardware/contribute.py: contribute": 9,
+    "cli/keycache.py: demo": 10,
+    "cli/report.py: report": 9,
+    # A recipe of a user's TA, whose every setting is one.
+    "targets/own_code.py: application": 9,
+    # How a case is followed: most calls leave all but one or two at their defaults.
+    "run/code/region_counts.py: Counter.count": 10,
+    "run/traces/watch.py: Watcher.watch": 9,
+    # A board and its limits, made in one place.
+    "machine/board/gdbboard.py: GdbBoard.__init__": 9,
+    # A screen's answer, of which families give what they have.
+    "report/table_builder.py: answer": 9,
+}
+# Classes with more fields of their own, and why.
+WIDE = {
+    # Formats: each field is a key of a file or a table, which readers outside know.
+    "libraries/boards.py: Board": 17,
+    "plan/user_code/project.py: Measure": 26,
+    "predict/errors.py: ErrorLine": 23,
+    "read/compared/comparison.py: ComparedRow": 21,
+    "read/models.py: Reading": 17,
+    "read/published.py: Figure": 16,
+    "records/trace_records.py: Pass": 36,
+    "run/folder/manifests.py: CaseManifest": 21,
+    "run/folder/manifests.py: RunManifest": 25,
+    "validation/figures.py: Figure": 19,
+    "validation/record.py: FigureRow": 19,
+    # To be split: what a machine's files are apart from what else it needs.
+    "machine/machine.py: Machine": 17,
+    # To be split: the sample apart from what its pass executed.
+    "explain/explanation.py: Explanation": 16,
+}
 # Names that several modules give to a class, and how many do.
 SHARED = {
     "ChipClock": 2,
@@ -89,12 +128,64 @@ def modules_of_folders(source: Path = SOURCE) -> dict[str, int]:
 
 def classes_of_names(source: Path = SOURCE) -> dict[str, int]:
     """How many modules have a public class of each name; recipes run by themselves."""
-    found: Counter[str] = Counter()
+    found = {
+        tuple(name.split(": "))
+        for name, node in _named_parts(source)
+        if isinstance(node, ast.ClassDef) and not name.startswith("recipes/") and "." not in name.partition(": ")[2]
+    }
+    return dict(Counter(name for _, name in found if not name.startswith("_")))
+
+
+_NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+# Parsing all takes seconds.
+@functools.cache
+def _named_parts(source: Path) -> list[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The classes and functions of a folder's modules, by path and by name within the module."""
+    found = []
     for path in source.rglob("*.py"):
-        if "recipes" not in path.relative_to(source).parts:
-            parts = ast.parse(path.read_bytes()).body
-            found.update({one.name for one in parts if isinstance(one, ast.ClassDef) and not one.name.startswith("_")})
-    return dict(found)
+        left: list[tuple[str, ast.AST]] = [(f"{path.relative_to(source)}: ", ast.parse(path.read_bytes()))]
+        while left:
+            within, node = left.pop()
+            if isinstance(node, _NAMED):
+                found.append((within + node.name, node))
+                within += f"{node.name}."
+            if isinstance(node, (ast.stmt, ast.Module)):
+                left += [(within, child) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def parameters_of_functions(source: Path = SOURCE) -> dict[str, int]:
+    """How many parameters each function has, `self` and `cls` left out."""
+    found: dict[str, int] = {}
+    for name, node in _named_parts(source):
+        if isinstance(node, ast.ClassDef):
+            continue
+        given = node.args
+        names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+        found[name] = len(names) + (given.vararg is not None) + (given.kwarg is not None)
+    return found
+
+
+def fields_of_classes(source: Path = SOURCE) -> dict[str, int]:
+    """How many fields each class declares itself; those of a class that it is made of are that class's."""
+    return {
+        name: sum(isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation) for one in node.body)
+        for name, node in _named_parts(source)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def test_no_function_takes_too_much() -> None:
+    """If this fails, a caller writes a list of arguments: give those that belong together a record."""
+    assert not too_much(parameters_of_functions(), MOST_PARAMETERS, ASKING, "parameters")
+
+
+def test_no_class_has_too_many_fields() -> None:
+    """If this fails, a class holds two things: give one of them a record, which the class has."""
+    assert not too_much(fields_of_classes(), MOST_FIELDS, WIDE, "fields")
 
 
 def test_no_class_takes_a_name_that_another_has() -> None:
@@ -137,3 +228,14 @@ def test_modules_and_lines_are_counted(tmp_path: Path) -> None:
     (tmp_path / "room/one.py").write_text("a = 1\n\nb = 2\n")
     assert lines_of_modules(tmp_path) == {"room/__init__.py": 0, "room/one.py": 3}
     assert modules_of_folders(tmp_path) == {"room": 1}
+
+
+def test_parameters_and_fields_are_counted(tmp_path: Path) -> None:
+    """If this fails, the tests above count nothing."""
+    (tmp_path / "one.py").write_text(
+        "class A:\n    a: int\n    b: ClassVar[int]\n    c: str = ''\n    d = 1\n"
+        "    def f(self, x, /, y, *z, k=1, **more):\n        def g(v): ...\n"
+        "async def h(x, *, y): ...\n"
+    )
+    assert parameters_of_functions(tmp_path) == {"one.py: A.f": 5, "one.py: A.f.g": 1, "one.py: h": 2}
+    assert fields_of_classes(tmp_path) == {"one.py: A": 2}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise compare`: two runs, or two variants of one, and a gate on what changed."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.common.typed_record import TypedCall, TypedRecord
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import comparisons as gate_report
@@ -19,6 +21,68 @@ from worldwise.run.folder.rundir import Run, open_run
 # SARIF needs more than a comparison: the lines of the functions.
 _SARIF = "sarif"
 _FORMATS = ("table", *gate_report.EXPORTERS, _SARIF)
+
+
+@dataclass(frozen=True)
+class _Sides(TypedRecord):
+    """What is compared: two runs, two variants of one, or a run and a baseline."""
+
+    run: str
+    a: str
+    b: str
+    baseline: str | None
+    save_baseline: str | None
+    runs: Path
+
+    @property
+    def one_run(self) -> bool:
+        """Whether a run stands beside a baseline, or is kept as one."""
+        return bool(self.baseline or self.save_baseline)
+
+    def check(self) -> None:
+        """Raises click.UsageError for sides that exclude each other, or for one alone."""
+        if self.one_run and self.a:
+            raise click.UsageError("--baseline and --save-baseline take one RUN")
+        if not (self.one_run or self.a):
+            raise click.UsageError(
+                "name what to compare RUN with: OTHER_RUN, VARIANT_A and VARIANT_B, or --baseline NAME"
+            )
+
+
+@dataclass(frozen=True)
+class _JudgedBy(TypedRecord):
+    """Which cases are judged, and by what."""
+
+    limit: str | None
+    judge: Judge
+    allow: tuple[Allowance, ...]
+    pattern: str
+
+    def options(self) -> gate.GateOptions:
+        """The gate. Raises WorldwiseError for a limit that is no percentage."""
+        limit = None if self.limit is None else gate.parse_limit(self.limit)
+        return gate.GateOptions(
+            allow=self.allow, pattern=self.pattern, limit=limit, limit_text=self.limit or "", judge=self.judge
+        )
+
+
+@dataclass(frozen=True)
+class _CompareShown(TypedRecord):
+    """How the comparison is shown, and where else it is written."""
+
+    form: str
+    output: Path | None
+    full: bool
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _CompareCall(TypedCall):
+    """All that was typed after `worldwise compare`."""
+
+    sides: _Sides
+    judged: _JudgedBy
+    shown: _CompareShown
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -62,22 +126,7 @@ _RARE = {"Baselines": ("baseline", "save_baseline"), "Also": ("judge", "writes",
     help="Write it in another format too; can be given again.",
 )
 @runs_option
-def compare(
-    run: str,
-    a: str,
-    b: str,
-    limit: str | None,
-    judge: Judge,
-    allow: tuple[Allowance, ...],
-    pattern: str,
-    full: bool,
-    save_baseline: str | None,
-    baseline: str | None,
-    form: str,
-    output: Path | None,
-    writes: tuple[str, ...],
-    runs: Path,
-) -> int:
+def compare(**typed: Any) -> int:
     """Compare two runs (the first is the older one), two variants of one run, or a run with a baseline.
 
     \b
@@ -97,37 +146,29 @@ def compare(
     Exit status: 0 compared, and within the limit if there is one; 1 not comparable, nothing to judge, or a case of A is
     not in B; 3 over the limit.
     """
-    wanted = [_destination(text) for text in writes]
-    for path in (*([output] if output else []), *(path for _, path in wanted)):
+    call = _CompareCall.taken(typed)
+    sides, judged, shown = call.sides, call.judged, call.shown
+    wanted = [_destination(text) for text in shown.writes]
+    for path in (*([shown.output] if shown.output else []), *(path for _, path in wanted)):
         check_output(path)
-    options = gate.GateOptions(
-        allow=allow,
-        pattern=pattern,
-        limit=None if limit is None else gate.parse_limit(limit),
-        limit_text=limit or "",
-        judge=judge,
-    )
-    one_run = bool(baseline or save_baseline)
-    if one_run and a:
-        raise click.UsageError("--baseline and --save-baseline take one RUN")
-    if not (one_run or a):
-        raise click.UsageError("name what to compare RUN with: OTHER_RUN, VARIANT_A and VARIANT_B, or --baseline NAME")
-    if _SARIF in (form, *(other for other, _ in wanted)) and not (baseline or limit):
+    options = judged.options()
+    sides.check()
+    if _SARIF in (shown.form, *(other for other, _ in wanted)) and not (sides.baseline or judged.limit):
         raise click.UsageError("sarif has what is over a limit: name one with --fail-above, or a --baseline")
-    measured = first = open_run(run, runs)
-    if one_run:
-        found = _with_baseline(first, baseline, save_baseline, options)
+    measured = first = open_run(sides.run, sides.runs)
+    if sides.one_run:
+        found = _with_baseline(first, sides.baseline, sides.save_baseline, options)
         if found is None:
             return 0
         comparison = found
-    elif b:
-        comparison = gate.compare_variants(first, a, b, options)
+    elif sides.b:
+        comparison = gate.compare_variants(first, sides.a, sides.b, options)
     else:
-        measured = open_run(a, runs)
+        measured = open_run(sides.a, sides.runs)
         comparison = gate.compare_runs(first, measured, options)
     for other, path in wanted:
-        _write(comparison, measured, other, path, full)
-    _print(comparison, measured, form, output, full, runs)
+        _write(comparison, measured, other, path, shown.full)
+    _print(comparison, measured, shown.form, shown.output, shown.full, sides.runs)
     return gated_status(comparison.gate)
 
 

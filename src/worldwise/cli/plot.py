@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise plot`: figures of a run."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, runs_option, writing
+from worldwise.cli.common.typed_record import TypedCall, TypedRecord
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import run_counts
 from worldwise.report.drawing import figures
@@ -22,6 +24,48 @@ if TYPE_CHECKING:
 PLOTS = Path("plots")
 # More files than a screen has lines are not named one by one.
 _MOST_NAMED = 38
+
+
+@dataclass(frozen=True)
+class _Drawn(TypedRecord):
+    """The run, and what is drawn of it."""
+
+    reference: str
+    kinds: tuple[str, ...]
+    runs: Path
+
+
+@dataclass(frozen=True)
+class _Files(TypedRecord):
+    """The files that are written."""
+
+    output: Path | None
+    form: str | None
+    width: str
+
+
+@dataclass(frozen=True)
+class _Only(TypedRecord):
+    """The rows that are drawn; an empty field chooses all."""
+
+    boards: tuple[str, ...]
+    operations: tuple[str, ...]
+    curves: tuple[str, ...]
+    sizes: tuple[str, ...]
+    optimisation: str | None
+
+    def choice(self) -> figures.Choice:
+        """The same, as figures take it."""
+        return figures.Choice(self.boards, self.operations, self.curves, self.sizes, self.optimisation or "")
+
+
+@dataclass(frozen=True)
+class _PlotCall(TypedCall):
+    """All that was typed after `worldwise plot`."""
+
+    drawn: _Drawn
+    files: _Files
+    only: _Only
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -64,19 +108,7 @@ _RARE = {"Also": ("width", "boards", "sizes", "optimisation", "runs")}
     help="Compiled this way.  [default: all; of boards O2, but both where flash is compared]",
 )
 @runs_option
-def plot(
-    reference: str,
-    kinds: tuple[str, ...],
-    output: Path | None,
-    form: str | None,
-    width: str,
-    boards: tuple[str, ...],
-    operations: tuple[str, ...],
-    curves: tuple[str, ...],
-    sizes: tuple[str, ...],
-    optimisation: str | None,
-    runs: Path,
-) -> int:
+def plot(**typed: Any) -> int:
     """Draw a run: RUN is a directory, an id, the beginning of an id, `latest` or `latest~1`.
 
     \b
@@ -94,6 +126,9 @@ def plot(
 
     The same run gives the same files, to the byte. docs/use/report.md says what each figure shows.
     """
+    call = _PlotCall.taken(typed)
+    drawn, files = call.drawn, call.files
+    output, form = files.output, files.form
     suffix = output.suffix.removeprefix(".").lower() if output else ""
     single = output is not None and bool(suffix) and not output.is_dir()
     if single and output:
@@ -107,10 +142,9 @@ def plot(
     from worldwise.cli.traces.kept_explanations import explanations
     from worldwise.report.drawing import charts
 
-    run = open_run(reference, runs)
+    run = open_run(drawn.reference, drawn.runs)
     run.require_instructions("a figure")
     reading = run_counts.read_run(run)
-    choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
     untold: list[str] = []
 
     def explained() -> "list[Explanation]":
@@ -118,8 +152,8 @@ def plot(
         untold.extend(others)
         return found
 
-    found = charts.figures(reading, explained, kinds, choice)
-    if "layers" in kinds:
+    found = charts.figures(reading, explained, drawn.kinds, call.only.choice())
+    if "layers" in drawn.kinds:
         for line in untold:
             safe_text.echo(f"left out: {line}", err=True)
     if single and output:
@@ -129,7 +163,7 @@ def plot(
         form = form or "svg"
         targets = [(each, directory / f"{each.name}.{form}", form) for each in found]
     for each, path, written in targets:
-        content = charts.to_file(each, reading, written, width)
+        content = charts.to_file(each, reading, written, files.width)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

@@ -8,7 +8,7 @@ options of other places it refuses. A new place is one such class, and a field o
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import click
 from click.core import ParameterSource
@@ -136,7 +136,7 @@ class WorkersOptions(PlaceOptions):
 
 
 @dataclass(frozen=True)
-class Where:
+class Where(TypedRecord):
     """Where it is measured: here, on a board or host, by workers; whole or as a shard; and the cache that is shared."""
 
     here: HereOptions
@@ -145,12 +145,6 @@ class Where:
     shard: str | None
     costs: str | None
     cache: str | None
-
-    @classmethod
-    def taken(cls, typed: dict[str, Any]) -> Self:
-        """Takes these out of all that was typed."""
-        places = HereOptions.taken(typed), ServerOptions.taken(typed), WorkersOptions.taken(typed)
-        return cls(*places, **{name: typed.pop(name) for name in ("shard", "costs", "cache")})
 
     def check(self) -> None:
         """Raises click.UsageError for options of places that exclude each other."""

@@ -122,7 +122,7 @@ def _own(call: Call) -> int:
     from worldwise.cli.user_code.code import OwnCall, measure_typed
 
     # What stands where a suite does is the first of the program's arguments.
-    words = (*(() if is_default("suite") else (call.what.suite,)), *call.own.arguments)
+    words = (*(() if is_default("suite") else (call.what.suite,)), *call.own.linux.arguments)
     shown, here = call.shown, call.where.here
     usual = is_default("runs")
     how = OwnCall(
@@ -133,10 +133,11 @@ def _own(call: Call) -> int:
         from worldwise.cli.user_code.project import measure_project
 
         return measure_project(Path(call.what.suite), how, wanted)
-    if call.own.pqm4:
+    micro = call.own.micro
+    if micro.pqm4:
         from worldwise.cli.user_code.pqm4 import measure_pqm4
 
-        return measure_pqm4(call.own.pqm4, call.what.variants, call.own.machine, call.own.repeat, how, wanted)
+        return measure_pqm4(micro.pqm4, call.what.variants, micro.machine, call.own.region.repeat, how, wanted)
     return measure_typed(call.own, words, how, wanted)
 
 

@@ -17,7 +17,7 @@ from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.run_command.measurement import RunOrder, measure
 from worldwise.cli.traces.plugin_runs import Session
-from worldwise.cli.user_code.kinds import Typed
+from worldwise.cli.user_code.kinds import ApplicationOptions, Typed
 from worldwise.cli.user_code.memory import memory_section, short, ta_words
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
@@ -65,47 +65,55 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
 
     Raises WorldwiseError, and click.UsageError for an application that is but half there.
     """
-    if own.firmware:
-        ends = (own.until or "", own.instructions or 0)
-        if own.benchmarks and own.regions:
+    micro, region, given = own.micro, own.region, own.given
+    if micro.firmware:
+        ends = (micro.until or "", micro.instructions or 0)
+        if region.benchmarks and region.regions:
             raise click.UsageError("--benchmark and --region both say what is measured: one run takes one of them")
-        firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "", own.benchmarks)
+        named = (region.name or "", region.benchmarks)
+        firmware = WantedFirmware(micro.firmware, micro.machine, region.regions, *ends, *named)
         return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
-    program = own.program or own.client
-    if program is None or bool(own.ta) != bool(own.client):
+    program = own.linux.program or own.tee.client
+    if program is None or bool(own.tee.ta) != bool(own.tee.client):
         raise click.UsageError("an OP-TEE application is its TA and its client: --ta and --client name both")
     wanted = Wanted(
         program,
         tuple(arguments),
-        own.regions,
-        own.repeat,
-        own.packages,
-        own.libraries,
-        own.files,
-        own.input_file,
-        own.name or "",
-        own.thread or "",
-        loopback=own.net is not None,
+        region.regions,
+        region.repeat,
+        given.packages,
+        given.libraries,
+        given.files,
+        own.linux.input_file,
+        region.name or "",
+        region.thread or "",
+        loopback=given.net is not None,
     )
-    if own.benchmarks:
-        taken = [name for name in ("ta", "regions", "thread", "name") if getattr(own, name)] + ["--"] * bool(arguments)
+    if region.benchmarks:
+        typed = {"ta": own.tee.ta, "region": region.regions, "thread": region.thread, "name": region.name}
+        taken = [f"--{name}" for name, value in typed.items() if value] + ["arguments"] * bool(arguments)
         if taken:
             raise click.UsageError(
                 f"--benchmark takes the regions, names and arguments that the program's harness has, so it does not "
-                f"accept {', '.join('--' + one.removesuffix('s') if one != '--' else 'arguments' for one in taken)}"
+                f"accept {', '.join(taken)}"
             )
         from worldwise.cli.user_code.benchmarks import measure_benchmarks
 
-        return measure_benchmarks(wanted, own.benchmarks, call, shown)
-    return _measure(lambda *tools: _program(wanted, own, call.fresh, *tools), call, shown)
+        return measure_benchmarks(wanted, region.benchmarks, call, shown)
+    return _measure(lambda *tools: _program(wanted, own.tee, call.fresh, *tools), call, shown)
 
 
 def _program(
-    wanted: Wanted, own: Typed, fresh: bool, images: ImageStore, emulator: Emulator, notify: Callable[[str], None]
+    wanted: Wanted,
+    tee: ApplicationOptions,
+    fresh: bool,
+    images: ImageStore,
+    emulator: Emulator,
+    notify: Callable[[str], None],
 ) -> tuple[Ready, str]:
-    if not own.ta:
+    if not tee.ta:
         return prepare(wanted, images, emulator, notify, fresh), ""
-    found = application(own.ta, wanted.program, own.log_level, images, own.other_tas, own.ta_target, own.beside)
+    found = application(tee.ta, wanted.program, tee.log_level, images, tee.other_tas, tee.ta_target, tee.beside)
     name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
     client = replace(wanted, program=Path(found.name), application=found, name=name)
     return prepare(client, images, emulator, notify, fresh), found.words

@@ -5,7 +5,9 @@ import os
 import stat
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,13 +15,28 @@ from worldwise.base import paths
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import DEFAULT_RUNS
-from worldwise.cli.user_code.given import given_to_it
+from worldwise.cli.common.typed_record import TypedCall
+from worldwise.cli.user_code.given import GivenToIt, given_to_it
 
 RUN_VARIABLE = "WORLDWISE_RUN"
 _FILE = "exec.jsonl"
 _MOST_INPUT = 256 * 2**20
 # Seconds for which what was hashed is not hashed again.
 _RECENT = 600
+
+
+@dataclass(frozen=True)
+class _ExecCall(TypedCall):
+    """All that was typed after `worldwise exec`."""
+
+    program: Path
+    arguments: tuple[str, ...]
+    kept: Path | None
+    quiet: bool
+    no_input: bool
+    given: GivenToIt
+    machine: str | None
+    silence: int
 
 
 @click.command(cls=Command, name="exec", context_settings={"allow_interspersed_args": False})
@@ -44,19 +61,7 @@ _RECENT = 600
     metavar="SECONDS",
     help="Stop it after this time: a program of Linux from its start, firmware from its last output.",
 )
-def exec_command(
-    program: Path,
-    arguments: tuple[str, ...],
-    kept: Path | None,
-    quiet: bool,
-    no_input: bool,
-    files: tuple[Path, ...],
-    libraries: tuple[Path, ...],
-    packages: tuple[str, ...],
-    net: str | None,
-    machine: str | None,
-    silence: int,
-) -> int:
+def exec_command(**typed: Any) -> int:
     """Run and count a PROGRAM of Linux for Arm, or firmware of a Cortex-M; end with its status.
 
     Standard input, output and error are the program's; a signal gives 128 plus its number. Firmware writes by its
@@ -76,9 +81,11 @@ def exec_command(
     from worldwise.run.code.order import Wanted
     from worldwise.run.code.program_wrapper import append, execute, execute_firmware
 
-    if machine and (libraries or packages):
+    call = _ExecCall.taken(typed)
+    program, arguments, machine, given, quiet = call.program, call.arguments, call.machine, call.given, call.quiet
+    if machine and (given.libraries or given.packages):
         raise click.UsageError("firmware has no shared libraries: --library and --package are for a program of Linux")
-    if machine and net:
+    if machine and given.net:
         raise click.UsageError("firmware has no network: --net is for a program of Linux")
     # A suite of tests starts it again and again.
     lab = open_lab()
@@ -86,13 +93,14 @@ def exec_command(
     lab.ensure()
     paths.require_writable(lab.cache)
     note = (lambda _: None) if quiet else (lambda text: safe_text.echo(text, err=True))
-    images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=silence)
+    images, emulator = ImageStore(lab, note), Emulator(lab, note, silence_limit=call.silence)
     with tempfile.TemporaryDirectory(prefix="ww-input-") as temporary:
         if machine:
-            done = execute_firmware(program, machine, arguments, files, images, emulator)
+            done = execute_firmware(program, machine, arguments, given.files, images, emulator)
         else:
-            standard = None if no_input else _input(Path(temporary) / "input")
-            wanted = Wanted(program, arguments, (), 1, packages, libraries, files, standard, loopback=net is not None)
+            standard = None if call.no_input else _input(Path(temporary) / "input")
+            brought = (given.packages, given.libraries, given.files)
+            wanted = Wanted(program, arguments, (), 1, *brought, standard, loopback=given.net is not None)
             done = execute(wanted, images, emulator)
     lab.recent.save()
     sys.stdout.flush()
@@ -101,7 +109,7 @@ def exec_command(
     sys.stderr.flush()
     with open(2, "wb", closefd=False) as errors:
         errors.write(done.errors)
-    path = kept or Path(os.environ.get(RUN_VARIABLE) or DEFAULT_RUNS / _FILE)
+    path = call.kept or Path(os.environ.get(RUN_VARIABLE) or DEFAULT_RUNS / _FILE)
     append(path, program, arguments, done, lab.digest)
     if not quiet:
         count = done.instructions

@@ -2,10 +2,13 @@
 """Options of what a user's program of Linux is given on its machine: for `run` and for `exec`, which imports little."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+
+from worldwise.cli.common.typed_record import TypedRecord
 
 _PATH = click.Path(path_type=Path)
 # As `packages`, `libraries` and `files`.
@@ -25,6 +28,16 @@ GIVEN = (
     ),
 )
 NET = click.option("--net", type=click.Choice(["loopback"]), help="Give its machine a loopback interface.")
+
+
+@dataclass(frozen=True)
+class GivenToIt(TypedRecord):
+    """What was typed of them."""
+
+    packages: tuple[str, ...]
+    libraries: tuple[Path, ...]
+    files: tuple[Path, ...]
+    net: str | None
 
 
 def given_to_it(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from worldwise.base import paths
 from worldwise.cli.common.typed_record import TypedRecord
-from worldwise.cli.user_code.given import GIVEN, NET
+from worldwise.cli.user_code.given import GIVEN, NET, GivenToIt
 from worldwise.libraries.user_code.kinds import TA_TARGETS
 from worldwise.plan.suite_list import PROJECT_FILE
 
@@ -138,32 +138,57 @@ def _option(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Typed(TypedRecord):
-    """What was typed of own code: a field for each parameter of `own_options`, and the words behind --."""
+class ProgramOptions(TypedRecord):
+    """A program of Linux, with the words behind --."""
 
     program: Path | None
+    input_file: Path | None
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApplicationOptions(TypedRecord):
+    """An OP-TEE application: its TAs and its client."""
+
     ta: Path | None
     client: Path | None
     other_tas: tuple[Path, ...]
     beside: tuple[Path, ...]
     log_level: int | None
     ta_target: str | None
+
+
+@dataclass(frozen=True)
+class FirmwareOptions(TypedRecord):
+    """Firmware of a Cortex-M or a tree of pqm4, on a machine of QEMU."""
+
     firmware: Path | None
     pqm4: Path | None
     machine: str
     until: str | None
     instructions: int | None
+
+
+@dataclass(frozen=True)
+class RegionOptions(TypedRecord):
+    """What of own code is measured, how often, and what it is called."""
+
     regions: tuple[str, ...]
     benchmarks: tuple[str, ...]
     thread: str | None
     repeat: int
-    packages: tuple[str, ...]
-    libraries: tuple[Path, ...]
-    files: tuple[Path, ...]
-    input_file: Path | None
-    net: str | None
     name: str | None
-    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Typed(TypedRecord):
+    """What was typed of own code: a record has each parameter of `own_options`."""
+
+    linux: ProgramOptions
+    tee: ApplicationOptions
+    micro: FirmwareOptions
+    region: RegionOptions
+    given: GivenToIt
 
 
 def own_options(command: Callable[..., int]) -> Callable[..., int]:
