@@ -672,7 +672,7 @@ def test_a_list_of_suites_is_kept_until_something_changes(tmp_path: Path, monkey
 def test_a_report_loads_no_machine(whole_run: Run) -> None:
     """If this fails, who reads a run again waits for the emulator, the lab and the sandbox, and starts none of them."""
     loaded = loaded_by("report", str(whole_run.path))
-    assert "worldwise.families.faults.tables" in loaded
+    assert "worldwise.families.attestation.tables" in loaded
     assert loaded.isdisjoint({"worldwise.machine", "worldwise.targets", "worldwise.lab.lab", "qemu"})
 
 

@@ -65,7 +65,7 @@ def test_a_report_imports_no_machine_and_no_sandbox() -> None:
         "from worldwise.read.readings import declared_readings\n"
         "from worldwise.records.evidence import all_owed\n"
         "from worldwise.report.tables import declared_tables\n"
-        "assert declared_readings() and declared_tables() and all_owed()\n"
+        "assert [*declared_readings().values()] and [*declared_tables().values()] and all_owed()\n"
         "print(*(name for name in sys.modules if name.startswith('worldwise.')))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
@@ -73,6 +73,22 @@ def test_a_report_imports_no_machine_and_no_sandbox() -> None:
     assert "worldwise.families.echo.tables" in loaded
     rooms = ("worldwise.machine", "worldwise.lab.sandbox", "worldwise.lab.lab", "worldwise.targets")
     assert [name for name in loaded if name.startswith(rooms)] == []
+
+
+def test_a_family_is_imported_when_somebody_asks_for_it() -> None:
+    """If this fails, a run of one family waits for, and a reader opens, the tables and images of all the others."""
+    program = (
+        "import sys\n"
+        "from worldwise.plan.case import parse_case\n"
+        "from worldwise.report.tables import tables_of\n"
+        "from worldwise.targets.families import images_of\n"
+        "case = parse_case('optee/mbedtls-O2/sha256,size=64B')\n"
+        "assert tables_of(case).groups and images_of(case).programs\n"
+        "print(*(name for name in sys.modules if name.startswith('worldwise.families.')))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    stages = [name.split(".")[2:] for name in done.stdout.split()]
+    assert {family for family, *stage in stages if stage in (["tables"], ["images"])} == {"sha256"}
 
 
 def _of_cases(reading: Reading, cases: Collection[str]) -> Reading:
@@ -105,7 +121,7 @@ def test_an_answer_names_only_sections_that_the_report_has(name: str) -> None:
 
 @pytest.mark.parametrize("name", screens.SUITES)
 def test_families_that_a_run_has_nothing_of_have_nothing_to_say(name: str) -> None:
-    """If this fails, a family that is not asked would have shown something: its `also` lacks a family."""
+    """If this fails, a family that is not asked would have shown something: its `also` lacks a family, in spec.py."""
     for reading in _parts_of(screens.READINGS[name]()):
         asked = tables_in(reading)
         for tables in declared_tables().values():

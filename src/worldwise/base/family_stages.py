@@ -8,8 +8,7 @@ needs it. A stage asks here and imports no family, so a new family changes no st
 import functools
 import importlib
 import importlib.util
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 FAMILIES = "worldwise.families"
@@ -21,7 +20,7 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
     """What the families declare to a stage: family -> the constant in its file of the stage's name.
 
     `stage` is the file's name without `.py`; the constant has the same name in capitals, and is a `kind`. A family
-    without such a file is left out. Raises TypeError if the constant is something else.
+    without such a file is left out. Raises TypeError, when a family's is asked for, if the constant is something else.
     """
     return _declared(stage, kind)  # type: ignore[arg-type]
 
@@ -29,11 +28,35 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
 # Asked for with each case and each row, so the files are looked for once.
 @functools.cache
 def _declared(stage: str, kind: type[Any]) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
-    for family in importlib.import_module(FAMILIES).FAMILIES:
-        name = f"{FAMILIES}.{family}.{stage}"
-        if importlib.util.find_spec(name):
-            found[family] = getattr(importlib.import_module(name), stage.upper())
-            if not isinstance(found[family], kind):
-                raise TypeError(f"{name}.{stage.upper()} is no {kind.__name__}")
-    return MappingProxyType(found)
+    return _Declared(stage, kind)
+
+
+class _Declared(Mapping[str, T]):
+    """Imports a family's file when somebody asks for what it declares: a run is of few families."""
+
+    def __init__(self, stage: str, kind: type[T]) -> None:
+        self._stage, self._kind = stage, kind
+        names = {family: f"{FAMILIES}.{family}.{stage}" for family in importlib.import_module(FAMILIES).FAMILIES}
+        self._names = {family: name for family, name in names.items() if importlib.util.find_spec(name)}
+        self._found: dict[str, T] = {}
+
+    def __getitem__(self, family: str) -> T:
+        if family not in self._found:
+            self._found[family] = self._imported(self._names[family])
+        return self._found[family]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def _imported(self, name: str) -> T:
+        try:
+            found = getattr(importlib.import_module(name), self._stage.upper())
+        except KeyError as error:
+            # `get` would take it for a family without such a file.
+            raise ImportError(f"{name}: no {error}") from error
+        if not isinstance(found, self._kind):
+            raise TypeError(f"{name}.{self._stage.upper()} is no {self._kind.__name__}")
+        return found

@@ -152,8 +152,10 @@ class Spec:
         operations: the operations that it measures.
         apps: its folders of guest/apps, by name.
         published: names of published/*.toml: sources of published figures shown beside its operations.
+        also: families whose rows have a part in its tables too: they are built for runs with such rows alone.
     """
 
     operations: tuple[Operation, ...]
     apps: Mapping[str, App] = field(default_factory=dict)
     published: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()

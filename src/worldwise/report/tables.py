@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from worldwise.base import family_stages
 from worldwise.base.tables import Section, Table
-from worldwise.plan.catalogue import Measured, family_of, family_of_operation
+from worldwise.plan.catalogue import SPECS, Measured, family_of, family_of_operation
 from worldwise.read.models import Reading, Row
 from worldwise.read.readings import Readings, declared_readings
 from worldwise.report.drawing.figures import Choice
@@ -144,7 +144,6 @@ class Tables:
             draws none.
         drawn: the operations whose counts against the size of the message these figures have.
         legend: makes lines for `How to read this` from its rows of the TEE and of its Linux.
-        also: families whose rows have a part in its tables too: they are built for runs with such rows alone.
     """
 
     groups: tuple[Group, ...] = ()
@@ -157,7 +156,6 @@ class Tables:
     charts: Callable[[Reading], list[Chart]] | None = None
     drawn: Collection[str] = ()
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend
-    also: tuple[str, ...] = ()
 
 
 def declared_tables() -> Mapping[str, Tables]:
@@ -178,7 +176,10 @@ def tables_in(reading: Reading) -> list[Tables]:
         *(family_of_operation(one.case.partition("/")[0], one.operation) for one in reading.attempts),
         *(family for family, one in declared_readings().items() if _has_part(reading, one)),
     }
-    return [tables for family, tables in declared_tables().items() if there & {family, *tables.also}]
+    # Own code is of no spec.
+    also = {family: spec.also for family, spec in SPECS.items()}
+    declared = declared_tables()
+    return [declared[family] for family in declared if there & {family, *also.get(family, ())}]
 
 
 def _has_part(reading: Reading, declared: Readings) -> bool:

@@ -17,4 +17,5 @@ SPEC = Spec(
         ),
     ),
     published=("mbedtls-armv7-a9",),
+    also=("portable",),
 )

@@ -388,4 +388,4 @@ def _narrow(table: Table) -> Table:
 
 
 _CLOCKS = ("gettimeofday", "CLOCK_MONOTONIC")
-TABLES = Tables(also=("portable",), groups=(Group(490, armv7_sections),), answers=armv7_answer)
+TABLES = Tables(groups=(Group(490, armv7_sections),), answers=armv7_answer)

@@ -29,4 +29,5 @@ SPEC = Spec(
         Operation("gateway", {BOARD: {"gateway": ("mcu",)}}, {BOARD: (_WAY, _FLOAT)}, _problem, _reason),
         Operation("refused", {BOARD: {"refused": ("mcu",)}}, {BOARD: (_ACCESS,)}, no_problem, _reason),
     ),
+    also=("portable", "pqc"),
 )

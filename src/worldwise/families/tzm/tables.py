@@ -185,5 +185,4 @@ TABLES = Tables(
     operations={WAY: "a way between the states of TrustZone-M", REFUSED: "an access that must be refused"},
     own=(WAY, REFUSED),
     # Whose libraries stand behind the gate.
-    also=("portable", "pqc"),
 )

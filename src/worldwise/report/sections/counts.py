@@ -162,7 +162,7 @@ def _by_tables(rows: Iterable[Row]) -> list[tuple[Tables, list[Row]]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(family_of(row), []).append(row)
-    return [(tables, found[family]) for family, tables in declared_tables().items() if family in found]
+    return [(declared_tables()[family], found[family]) for family in declared_tables() if family in found]
 
 
 def factor_section(
