@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from worldwise.base.counter_units import CYCLES
+from worldwise.base.units import CYCLES
 from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.layers import load_rules
 from worldwise.libraries.boards import boards, load_core

@@ -9,7 +9,7 @@ import pytest
 
 from synthetic import make_suite, write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.garbage_collection import collect_seldom
+from worldwise.cli.common.process import collect_seldom
 from worldwise.plan.case import Case
 from worldwise.run.folder.rundir import Run
 

@@ -32,11 +32,11 @@ from worldwise.plan.suite import load_suite
 from worldwise.read.models import NotAvailable, Reading, Row
 from worldwise.read.published import Figure, Published
 from worldwise.read.row_details.factors import factors
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.records.model_predictions import Predicted
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.printed_sections import print_section
 from worldwise.report.report import to_json
 from worldwise.report.sections.tasks import Time, Times
 from worldwise.report.tables import SCREEN_COLUMNS, named_sections

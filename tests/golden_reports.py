@@ -65,9 +65,8 @@ from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts
 from worldwise.report.explaining import explanations as explain_report
-from worldwise.report.formats import exports, markdown, terminal
-from worldwise.report.formats.markdown import markdown_text
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats import exports, printed_sections
+from worldwise.report.formats.printed_sections import markdown_text, print_sections
 from worldwise.run.folder.reproduction import compare_runs, first_difference
 
 WIDTH = 120
@@ -207,11 +206,11 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
     for name, full in (("terminal", False), ("terminal, --full", True)):
         console = _console()
         for section in draw(full):
-            terminal.print_section(section, console)
+            printed_sections.print_section(section, console)
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    lines = (line for section in draw(True) for line in (*markdown.section_lines(section), ""))
+    lines = (line for section in draw(True) for line in (*printed_sections.section_lines(section), ""))
     texts["markdown"] = _digested("\n".join(lines))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"

@@ -11,8 +11,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.models import Row
-from worldwise.read.run_counts import read_run
-from worldwise.read.samples import samples_of
+from worldwise.read.run_counts import read_run, samples_of
 from worldwise.records.models import Sample
 from worldwise.report.page.content import Traced
 from worldwise.report.page.write import Material, to_html

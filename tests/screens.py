@@ -15,8 +15,8 @@ from pathlib import Path
 from recomputed import Checker, Table
 from suite_readings import suite_reading
 from worldwise.base import paths
-from worldwise.base.counter_units import CYCLES
 from worldwise.base.output import safe_text
+from worldwise.base.units import CYCLES
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.spec import OWN
 from worldwise.read.models import FailedCase, Reading

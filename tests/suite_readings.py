@@ -13,7 +13,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, cast
 
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES

@@ -24,9 +24,9 @@ from worldwise.lab.shared_store import object_store, store
 from worldwise.libraries.own_library.manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.machine.board import firmware
+from worldwise.machine.elf_files import program_addresses
 from worldwise.machine.elf_files import questions as elf_questions
 from worldwise.machine.elf_files import reader as elf_reader
-from worldwise.machine.elf_files import symbol_addresses, variables
 from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
@@ -298,12 +298,12 @@ def read_elf(data: bytes) -> None:
 _NAME = "recurse"
 _CALLS: Sequence[Callable[[Path, Path], object]] = (
     lambda path, _: elf_questions.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
-    lambda path, _: symbol_addresses.symbol_address(path, _NAME),
-    lambda path, _: symbol_addresses.address_name(path, 0x102),
-    lambda path, _: variables.static_variable(path, "random.c", "state"),
-    lambda path, _: variables.functions(path),
-    lambda path, _: variables.objects(path),
-    lambda path, _: variables.code_at(path, 0x100, 0x104),
+    lambda path, _: program_addresses.symbol_address(path, _NAME),
+    lambda path, _: program_addresses.address_name(path, 0x102),
+    lambda path, _: program_addresses.static_variable(path, "random.c", "state"),
+    lambda path, _: program_addresses.functions(path),
+    lambda path, _: program_addresses.objects(path),
+    lambda path, _: program_addresses.code_at(path, 0x100, 0x104),
     lambda path, _: firmware.read_firmware(path),
     lambda path, cache: CallFrames("it", path.read_bytes(), cache).rule(0x100),
     lambda path, cache: _table(SymbolTable.from_elf(path, "it", cache, None, lambda _, __: "")),

@@ -18,8 +18,8 @@ import pytest
 
 from gdb_board import FLASH, RAM
 from machines import LOOPBACK, listening
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.units import CYCLES, INSTRUCTIONS
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from elftools.elf.elffile import ELFFile
 
-from worldwise.base.counter_units import NANOSECONDS
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import NANOSECONDS
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.limits import Limits

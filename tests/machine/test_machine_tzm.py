@@ -4,8 +4,8 @@
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.libraries.trustzone import ACCESSES, WAYS
 from worldwise.plan.case import parse_case
+from worldwise.plan.parameters import ACCESSES, WAYS
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(300)]
 

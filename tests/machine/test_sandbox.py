@@ -33,7 +33,7 @@ from worldwise.lab.sandbox.identity import confinement, confinement_of
 from worldwise.lab.sandbox.lent_folders import end_of, lent, scratch, socket_of, wait_for_removal
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries.own_library import own_libraries
-from worldwise.machine.elf_files.symbol_addresses import address_name
+from worldwise.machine.elf_files.program_addresses import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.machine.symbols import mangled_names

@@ -12,8 +12,8 @@ import pytest
 from remote_run import Notes, measured, resumed
 from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
-from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import HostError
+from worldwise.base.units import CYCLES
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
@@ -23,12 +23,12 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read.run_counts import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
-from worldwise.run.emulator_count import count_again
 from worldwise.run.folder.manifests import EMULATED_FILE
 from worldwise.run.folder.rundir import Run, open_run
 from worldwise.run.measure import Bench
 from worldwise.run.measurers import Remote
 from worldwise.run.options import MeasureOptions
+from worldwise.run.records_beside import count_again
 from worldwise.run.results import ResultStore
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.silicon import silicon

@@ -26,7 +26,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.models import Attempt, BudgetResult, Reading, Row
 from worldwise.read.run_counts import read_run
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.printed_sections import print_section
 from worldwise.report.report import answers, sections
 from worldwise.report.sections import tasks
 from worldwise.report.tables import ScreenAnswer, declared_tables, named_sections

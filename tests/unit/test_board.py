@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 
 from worldwise.base import paths
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.libraries.boards import Core, boards, load_board, load_core, table_of
 from worldwise.libraries.cores import ARCHITECTURES, FEATURES, features_of
 from worldwise.libraries.portable import Feature

@@ -15,9 +15,9 @@ import pytest
 import board_run
 from board_reading import board_reading, board_row
 from worldwise.base import paths
-from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
+from worldwise.base.units import CYCLES
 from worldwise.libraries.boards import Core, load_core, table_of
 from worldwise.libraries.fittable import Fittable
 from worldwise.plan.case import Case

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from worldwise import cli
 from worldwise.base import paths
-from worldwise.cli.lab.group import lab
+from worldwise.cli.lab.root import lab
 from worldwise.lab.debian.sources import KINDS
 
 CI = paths.REPOSITORY / "docs" / "examples" / "ci"

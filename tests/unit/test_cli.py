@@ -630,7 +630,7 @@ def test_help_and_typing_errors_load_no_command(arguments: tuple[str, ...]) -> N
     assert loaded.isdisjoint(HEAVY)
     assert {name for name in loaded if name.startswith("worldwise.cli.")} <= {
         "worldwise.cli.common",
-        "worldwise.cli.common.process_end",
+        "worldwise.cli.common.process",
         "worldwise.cli.common.help_screen",
         "worldwise.cli.common.lazy_group",
     }

@@ -14,9 +14,15 @@ from received import little_memory, sparse
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.board.firmware import read_firmware
 from worldwise.machine.elf_files import questions
+from worldwise.machine.elf_files.program_addresses import (
+    address_name,
+    code_at,
+    functions,
+    loaded_bytes,
+    static_variable,
+    symbol_address,
+)
 from worldwise.machine.elf_files.questions import ask
-from worldwise.machine.elf_files.symbol_addresses import address_name, loaded_bytes, symbol_address
-from worldwise.machine.elf_files.variables import code_at, functions, static_variable
 from worldwise.machine.symbols import debug_information
 from worldwise.machine.symbols.frames import CallFrames
 from worldwise.machine.symbols.inlined_functions import Inlines

@@ -22,7 +22,7 @@ from worldwise.records.models import Memory, Overhead, Sample, Start
 from worldwise.records.trace import read_trace
 from worldwise.records.trace_records import Block
 from worldwise.report.explaining import explanations as explain_report
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 
 CASE = parse_case("mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
 PLACES = {"main": 0x100, "sign": 0x200, "leaf": 0x300, "SysTick_Handler": 0x400}

@@ -13,8 +13,7 @@ from rich.console import Console
 from traces import CASE
 from worldwise.base.family_stages import declared
 from worldwise.base.tables import Section
-from worldwise.explain.explanation import Explanation, LevelStep
-from worldwise.explain.family import Explained
+from worldwise.explain.explanation import Explained, Explanation, LevelStep
 from worldwise.explain.frame_records import Agreement
 from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
@@ -23,8 +22,7 @@ from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.records.models import Sample
 from worldwise.records.trace_records import Witness
 from worldwise.report.explaining import explanations as explain_report
-from worldwise.report.formats.markdown import markdown_text
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import markdown_text, print_sections
 
 MAIN = StackFrame("main", "client", "client", "normal")
 SVC = StackFrame("svc", "linux", "Linux", "normal")

@@ -11,9 +11,8 @@ import pytest
 import screens
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, family_of
-from worldwise.read.includes import ON_BOARD
 from worldwise.read.models import Attempt, Reading, Row
-from worldwise.read.readings import readings_of
+from worldwise.read.readings import ON_BOARD, readings_of
 from worldwise.report.report import answers, sections
 from worldwise.report.sections.units import Words, board_note, emulated_note, unit_note, with_unit
 from worldwise.report.tables import declared_tables, named_sections, tables_in

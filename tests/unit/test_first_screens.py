@@ -28,7 +28,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.report.citation.citation import first_sections
 from worldwise.report.explaining import explanations
 from worldwise.report.first_screen import first_screen, lines_of, narrowed
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 from worldwise.run.folder.rundir import Run
 
 # Of a screen.

@@ -19,8 +19,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli import report as command_line
 from worldwise.plan.case import Case
 from worldwise.read.models import Reading
-from worldwise.read.run_counts import read_run
-from worldwise.read.samples import samples_of
+from worldwise.read.run_counts import read_run, samples_of
 from worldwise.records.models import Sample
 from worldwise.report import predictions
 from worldwise.report.drawing.vega import in_page

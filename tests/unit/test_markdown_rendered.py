@@ -20,7 +20,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.read.compared import gate
 from worldwise.read.run_counts import read_run
 from worldwise.report import comparisons, report
-from worldwise.report.formats.markdown import markdown_text
+from worldwise.report.formats.printed_sections import markdown_text
 
 ACTIVE = (
     *("@everyone", "@org/team", "(@x)", "_@x_", "é@x", "a.@x", "@x@y", "\\@x", "&#64;x", "&commat;x", "@x's", "**@x**"),

@@ -19,9 +19,9 @@ import command_line
 from command_line import Answer
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise.base import paths
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.base.progress_notes import CaseEnd
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from worldwise.base import paths
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.libraries import portable
 from worldwise.libraries.boards import boards, load_core
 from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE

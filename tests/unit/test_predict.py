@@ -17,7 +17,7 @@ from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_spa
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.traces.other_draws import other_draws, require_draws
+from worldwise.cli.traces.further_predictions import other_draws, require_draws
 from worldwise.cli.traces.predict import _of_own_code
 from worldwise.cli.traces.typed_calls import PredictedRegion
 from worldwise.explain.layers import Rules, load_rules
@@ -34,7 +34,7 @@ from worldwise.predict.code import facts_of, is_float
 from worldwise.predict.domains import Domain, by_of
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.flat import flat_case
-from worldwise.predict.shares import shares
+from worldwise.predict.sampling import shares
 from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.model_predictions import Events, LayerCycles, PredictedCase, PredictedSample

@@ -28,7 +28,7 @@ from worldwise.report import predict_screen
 from worldwise.report import predictions as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.formats import predicted_data
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
 from worldwise.run.folder.predictions import load, store

@@ -11,7 +11,7 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.common.progress import Notes
-from worldwise.cli.traces import run_predictions
+from worldwise.cli.traces import further_predictions
 from worldwise.predict import cores
 
 CORE = "cortex-a72"
@@ -48,9 +48,9 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Tools:
         return tables
 
     made = Tools(None)
-    monkeypatch.setattr(run_predictions, "Session", made.session)
-    monkeypatch.setattr(run_predictions, "Predicted", SimpleNamespace)
-    monkeypatch.setattr(run_predictions, "store", lambda *wanted: made.stored.append(wanted[1]))
+    monkeypatch.setattr(further_predictions, "Session", made.session)
+    monkeypatch.setattr(further_predictions, "Predicted", SimpleNamespace)
+    monkeypatch.setattr(further_predictions, "store", lambda *wanted: made.stored.append(wanted[1]))
     monkeypatch.setattr(cores, "cores_of", cores_of)
     return made
 
@@ -59,7 +59,7 @@ def predict(jobs: int) -> None:
     """Predict a run of three cases."""
     done = [SimpleNamespace(case=lambda name=name: SimpleNamespace(id=name)) for name in NAMES]
     run: Any = SimpleNamespace(complete_cases=lambda: done)
-    run_predictions.predict_run(run, {CORE: "a table"}, Notes(), jobs)
+    further_predictions.predict_run(run, {CORE: "a table"}, Notes(), jobs)
 
 
 def test_cases_are_predicted_side_by_side_and_stored_in_the_run_s_order(tools: Tools) -> None:

@@ -15,7 +15,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
 from worldwise.cli.baselines import worst
-from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.user_code import project as project_screen
 from worldwise.libraries.own_code import CodeManifest, case_names, inputs_digest
 from worldwise.plan.user_code.project import Measure, Project, json_schema, load_project

@@ -15,7 +15,7 @@ from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.printed_sections import print_section
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
 from worldwise.run.folder.rundir import Run

@@ -28,7 +28,7 @@ from worldwise.plan.selection import select
 from worldwise.read.family_fields import BoardTimes, Footprint, OnBoard
 from worldwise.read.models import Reading, Row
 from worldwise.read.row_details.factors import with_ratios
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.read.run_counts import read_run
 from worldwise.run.folder.run_plan import CaseInputs, CaseOutcome
 from worldwise.run.folder.rundir import open_run

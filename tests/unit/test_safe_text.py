@@ -31,7 +31,7 @@ from worldwise.read.run_counts import read_run
 from worldwise.report import comparisons as gate_report
 from worldwise.report import report
 from worldwise.report.drawing import charts, figures, flame_graph, vega
-from worldwise.report.formats import ci_formats, exports, markdown
+from worldwise.report.formats import ci_formats, exports, printed_sections
 from worldwise.run.folder.rundir import Run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
@@ -187,7 +187,7 @@ def test_the_markdown_of_ordinary_reports_stays_as_it_was(
     reading = read_run(whole_run, parse_budget("5ms@2GHz")) if name == "worlds" else board_reading()
     before = report.to_markdown(reading)
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(markdown, function, old_markdown)
+        monkeypatch.setattr(printed_sections, function, old_markdown)
     assert report.to_markdown(reading) == but_commits(before)
 
 
@@ -202,7 +202,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
     before = gate_report.to_markdown(comparison)
     assert "(`--allow cases` lets that pass)" in before
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(markdown, function, old_markdown)
+        monkeypatch.setattr(printed_sections, function, old_markdown)
     assert gate_report.to_markdown(comparison) == but_commits(before)
 
 

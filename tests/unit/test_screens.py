@@ -16,7 +16,7 @@ import doc_records
 import screens
 from recomputed import Checker, parse_screen
 from screens import READINGS
-from worldwise.families.portable import answer as portable
+from worldwise.families.portable import tables as portable
 from worldwise.families.portable.boards import board_time
 from worldwise.read import contests
 from worldwise.read.contests import Match

@@ -14,7 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain import dependence as judged
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE
-from worldwise.machine.elf_files.variables import Variable
+from worldwise.machine.elf_files.program_addresses import Variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import parse_case

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from worldwise.plan.suggest import cases_of, named_operation
+from worldwise.plan.suite import cases_of, named_operation
 
 SUITE = """
 format = 1

@@ -13,14 +13,13 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.machine.symbols import names as names_module
-from worldwise.machine.symbols.elf import build_id
 from worldwise.machine.symbols.inlined_functions import OPTIONS, Addr2line, addr2line, parse_addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
 from worldwise.machine.symbols.machine import image_name
 from worldwise.machine.symbols.memory_layout import initramfs_files, read_processes
 from worldwise.machine.symbols.names import Candidate, Function, best_name, known_names
 from worldwise.machine.symbols.space import AddressSpace, Level
-from worldwise.machine.symbols.table import Symbol, SymbolTable, find_bias
+from worldwise.machine.symbols.table import Symbol, SymbolTable, build_id, find_bias
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 

@@ -2,7 +2,7 @@
 """The one builder of tables, and the one index of rows."""
 
 from board_reading import board_reading
-from worldwise.read.row_index import RowIndex
+from worldwise.read.rows import RowIndex
 from worldwise.report.table_builder import answer, importance, name, number, per_side, section, table
 
 

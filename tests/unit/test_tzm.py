@@ -14,8 +14,8 @@ from worldwise.families.pqc.libraries import libraries
 from worldwise.families.pqc.spec import too_large
 from worldwise.families.tzm.tables import TABLES, tzm_answer, tzm_sections
 from worldwise.libraries.boards import boards, load_board
-from worldwise.libraries.trustzone import ACCESSES, WAYS
 from worldwise.plan.case import parse_case
+from worldwise.plan.parameters import ACCESSES, WAYS
 from worldwise.plan.suite import load_suite
 from worldwise.read.models import Row
 from worldwise.targets.all_targets import EMULATED

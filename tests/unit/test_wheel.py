@@ -16,7 +16,7 @@ from test_launcher import locked
 
 from worldwise import __version__
 from worldwise.base import paths
-from worldwise.base.revision import revision
+from worldwise.lab.host.facts import revision
 
 CARRIED = "worldwise/repository"
 NOTES = f"worldwise-{__version__}.dist-info"

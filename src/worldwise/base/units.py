@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantities as people write them: sizes in bytes, durations in seconds, clocks in Hz."""
+"""Quantities as people write them: sizes in bytes, durations in seconds, clocks in Hz; and what a counter counts."""
 
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Literal
 
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
@@ -94,3 +95,12 @@ def _quantity(text: str, units: Mapping[str, Fraction], what: str) -> Fraction:
     if Fraction(number) == 0:
         raise WorldwiseError(f"'{shown}' is zero; it must be more.")
     return Fraction(number) * value
+
+
+Unit = Literal["instructions", "cycles", "nanoseconds"]
+INSTRUCTIONS: Unit = "instructions"
+CYCLES: Unit = "cycles"
+NANOSECONDS: Unit = "nanoseconds"
+
+# As headers of tables say it.
+SHORT: dict[Unit, str] = {"instructions": "instr", "cycles": "cycles", "nanoseconds": "ns"}

@@ -13,12 +13,12 @@ from typing import NoReturn
 import click
 
 from worldwise import __version__
-from worldwise.base import garbage_collection, paths
+from worldwise.base import paths
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common import process_end
+from worldwise.cli.common import process
 from worldwise.cli.common.lazy_group import LazyGroup, ListedCommand
-from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_INTERRUPTED
+from worldwise.cli.common.process import EXIT_ERROR, EXIT_INTERRUPTED
 
 # Set in a command that begins again.
 _AGAIN = "WORLDWISE_BEGAN_AGAIN"
@@ -89,7 +89,7 @@ _COMMANDS = {
         ListedCommand(
             "lab",
             "Make, check and enter the lab: the pinned Debian root",
-            "worldwise.cli.lab.commands:lab",
+            "worldwise.cli.lab:lab",
             first=True,
         ),
         ListedCommand(
@@ -138,11 +138,11 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line. Exit status: 0 done, 1 could not or a case failed, 2 usage, 3 over a limit, 130 Ctrl-C."""
     paths.whole_path()
-    signals = process_end.Signals()
+    signals = process.Signals()
     signals.listen()
-    process_end.outlast_terminal()
+    process.outlast_terminal()
     sys.excepthook = _print_defect
-    garbage_collection.collect_seldom()
+    process.collect_seldom()
     # It would look through all installed packages for plugins of its own, of which none has a say here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
@@ -176,7 +176,7 @@ def _status() -> int:
     except OSError as error:
         if error.errno in safe_text.GONE:
             # The reader stopped reading (`| head`), or the terminal is closed.
-            process_end.drop_results()
+            process.drop_results()
         elif not _is_of_cache(error):
             raise
         else:

@@ -11,7 +11,7 @@ import click
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.spec import OWN
 from worldwise.run.folder.rundir import Run
 

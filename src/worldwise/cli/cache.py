@@ -16,7 +16,7 @@ from worldwise.base import paths
 from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common.group import Group
+from worldwise.cli.common.help_screen import Group
 from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, CleaningWish, Item, clean, survey
 
 FORMAT = 1

@@ -12,7 +12,7 @@ from worldwise.cli.common.options import check_output, format_option, output_opt
 from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import run_counts
 from worldwise.report.citation.citation import FORMATS, cited, first_sections
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 from worldwise.run.folder.own_entries import libraries_of
 from worldwise.run.folder.rundir import Run, open_run
 

@@ -11,8 +11,16 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.baselines import NO_CHANGE, baseline_options, functions_of, gated_status, save
 from worldwise.cli.common.help_screen import Command
-from worldwise.cli.common.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
-from worldwise.cli.common.typed_record import TypedCall, TypedRecord
+from worldwise.cli.common.options import (
+    DEFAULT_RUNS,
+    TypedCall,
+    TypedRecord,
+    check_output,
+    format_option,
+    output_option,
+    runs_option,
+    writing,
+)
 from worldwise.read.compared import gate
 from worldwise.read.compared.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import comparisons as gate_report

@@ -6,8 +6,7 @@ import json
 import click
 
 from worldwise.base.output import safe_text
-from worldwise.cli.common.columns import echo_line
-from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.help_screen import Command, echo_line
 from worldwise.lab.host.doctor import examine
 from worldwise.lab.host.doctor_checks import Point
 

@@ -12,7 +12,7 @@ import click
 from worldwise.base import paths
 from worldwise.base.output import safe_text
 from worldwise.base.paths import cache_directory
-from worldwise.cli.common.group import Group
+from worldwise.cli.common.help_screen import Group
 from worldwise.cli.common.progress import Steps
 from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo

@@ -10,8 +10,7 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common.columns import SCREEN_COLUMNS, echo_line
-from worldwise.cli.common.help_screen import Command
+from worldwise.cli.common.help_screen import SCREEN_COLUMNS, Command, echo_line
 from worldwise.cli.common.options import runs_option
 from worldwise.plan.suite_list import listed_suites
 

@@ -10,8 +10,7 @@ import click
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
-from worldwise.cli.common.options import check_output, runs_option, writing
-from worldwise.cli.common.typed_record import TypedCall, TypedRecord
+from worldwise.cli.common.options import TypedCall, TypedRecord, check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import run_counts
 from worldwise.report.drawing import figures

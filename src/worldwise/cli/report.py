@@ -23,16 +23,15 @@ from worldwise.cli.common.options import (
     wanted_budget,
     writing,
 )
-from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.plan.budget import Budget
 from worldwise.read import run_counts
 from worldwise.read.models import Reading
-from worldwise.read.samples import samples_of
+from worldwise.read.run_counts import samples_of
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.formats import latex
-from worldwise.report.formats.markdown import section_lines
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.printed_sections import print_section, section_lines
 from worldwise.report.sections.tasks import Times
 from worldwise.report.tables import named_sections
 from worldwise.run.folder.rundir import Run, open_run

@@ -10,7 +10,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import runs_option, writing
 from worldwise.read import run_counts
-from worldwise.read.samples import samples_of
+from worldwise.read.run_counts import samples_of
 from worldwise.run.folder.rundir import list_runs
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from worldwise.libraries.portable import find
-from worldwise.machine.elf_files.variables import functions, objects
+from worldwise.machine.elf_files.program_addresses import functions, objects
 from worldwise.machine.symbols.inlined_functions import parse_frames
 from worldwise.plan.case import Case
 from worldwise.records.secrets_report import Parting

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An explanation: one pass through a region, with an owner for each instruction."""
+"""An explanation: one pass through a region, with an owner for each instruction; how a family splits it in parts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from worldwise.base.tables import Section
 from worldwise.explain.instruction_mix import Facts, PeakStack
 from worldwise.explain.layers import NO_RULE, UNKNOWN
 from worldwise.explain.masked_interrupts import Masked
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.case import Case
+
+if TYPE_CHECKING:
+    # It makes explanations.
+    from worldwise.explain.owners import Explainer
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -127,3 +132,19 @@ class Share:
 def caller(stack: tuple[StackFrame, ...], is_helper: Callable[[str], bool]) -> StackFrame:
     """The frame that a stack's last function works for: the last frame that is no helper; if all are, the last."""
     return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])
+
+
+@dataclass(frozen=True)
+class Explained:
+    """How a family splits a call into parts, beside the tables of every explanation: EXPLAINED in its explained.py.
+
+    Attributes:
+        measure: the measure whose call is split.
+        takes: whether a case has such calls.
+        sections: the parts of one call in instructions, of the sample of an index, or of the median one. Raises
+        WorldwiseError if the trace lacks a region that is needed.
+    """
+
+    measure: str
+    takes: Callable[[Case], bool]
+    sections: Callable[["Explainer", int | None], Sequence[Section]]

@@ -30,7 +30,7 @@ OF_CURVE = ("keygen", "sign", "verify", "ecdh")
 # An operation that reads a library's clock around signatures; only in plain Linux, see guest/linux/hardclock.
 HARDCLOCK = "hardclock"
 CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
-# Of the implementation that stands for no library: ways between the states of TrustZone-M. See libraries/trustzone.py.
+# Of the implementation that stands for no library: ways between the states of TrustZone-M. See plan/parameters.py.
 BETWEEN_STATES = ("gateway", "refused")
 OPTIMISATIONS = ("O0", "Os", "O2", "O3")
 # The level listed for a library that comes compiled, in a package; only its adapter is compiled here.

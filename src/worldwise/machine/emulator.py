@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from worldwise.base.counter_units import INSTRUCTIONS
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge

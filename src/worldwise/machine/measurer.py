@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from worldwise.base.counter_units import Unit
+from worldwise.base.units import Unit
 from worldwise.machine.machine import Machine
 
 if TYPE_CHECKING:

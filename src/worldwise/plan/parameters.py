@@ -92,3 +92,24 @@ def signed_size_problem(_target: str, given: Mapping[str, str]) -> str:
     if parse_size(given["size"]) > MAX_BOARD_SIZE:
         return f"size {given['size']} is too much to be signed. Allowed: up to {size_text(MAX_BOARD_SIZE)}."
     return ""
+
+
+# The implementation that stands for no library: adapter guest/adapters/gateway.c.
+GATEWAY = "gateway"
+# Ways between the states. irq-A-in-B: an interrupt of state A while B executes; s is secure, ns is not.
+WAYS = (
+    "plain",
+    "empty",
+    "checked",
+    "psa-call",
+    "callback",
+    "callback-lazy",
+    "callback-float",
+    "irq-s-in-s",
+    "irq-ns-in-s",
+    "irq-s-in-ns",
+)
+# What must be refused, tried from the non-secure state.
+ACCESSES = ("read", "write", "execute", "veneer", "controller", "pointer")
+# How functions pass floating-point numbers, and so whether a gate has floating-point registers to clear.
+FLOATS = ("hard", "soft")

@@ -2,18 +2,19 @@
 """Suites: what to measure. A TOML file becomes a list of cases, or an error with file, line and way out."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base import files, paths
-from worldwise.base.choices import choice_error, did_you_mean
+from worldwise.base.choices import choice_error, close_names, did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import toml_model
 from worldwise.base.toml.key_lines import Path as TomlPath
 from worldwise.base.units import parse_duration, parse_frequency
 from worldwise.plan.budget import BUDGET_MEASURES, BUDGET_PLACE, Budget, check_budget
 from worldwise.plan.case import Case, Unavailable
-from worldwise.plan.catalogue import MEASURES, PUBLISHED
+from worldwise.plan.catalogue import MEASURES, OPERATIONS, PUBLISHED, takes_portables
 from worldwise.plan.spec import PLACES
 from worldwise.plan.suite_file.block import BlockReader, require_few
 from worldwise.plan.suite_file.document import Document
@@ -184,3 +185,22 @@ class _Parser:
 
     def _published(self, table: PublishedTable) -> str:
         return self._document.choice(("published", "source"), table.source, PUBLISHED)
+
+
+def named_operation(text: str) -> str:
+    """The operation that `text` names, perhaps misspelled; empty if it names none."""
+    return text if text in OPERATIONS else next(iter(close_names(text, OPERATIONS, 1)), "")
+
+
+def cases_of(operation: str, directory: Path = paths.SUITES) -> list[str]:
+    """Ids of an operation's cases on the machine with OP-TEE, from all suites; those in most suites come first."""
+    found = Counter(
+        case_id
+        for path in sorted(directory.glob("*.toml"))
+        for case_id in {
+            case.id: None
+            for case in load_suite(path).cases
+            if case.operation == operation and not takes_portables(case.target)
+        }
+    )
+    return [case_id for case_id, _ in found.most_common()]

@@ -11,8 +11,7 @@ from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.predict.code import Facts, facts_of
 from worldwise.predict.rules import OWN
-from worldwise.predict.sampling import estimate_rows
-from worldwise.predict.shares import shares
+from worldwise.predict.sampling import estimate_rows, shares
 from worldwise.records.model_predictions import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.models import Sample
 from worldwise.records.trace_cycles import CyclesRow, Stratum, StretchRow

@@ -5,13 +5,13 @@ The estimate is that of a ratio: what was skipped has as many cycles for an inst
 to the blocks by what each took where it ran, so that a sum over blocks, layers or functions is the estimate.
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from worldwise.predict.shares import shares
 from worldwise.records.model_predictions import CAUSES
 from worldwise.records.trace_cycles import CyclesRow, Stratum, UnitSums
 
@@ -143,3 +143,13 @@ def _add_estimate(numbers: list[int], more: Sequence[int], ran: bool, executed: 
     for number, value in enumerate(more):
         numbers[number] += value
     numbers[len(CAUSES)] += part * sum(more) // whole if whole else 0
+
+
+def shares(whole: int, weights: Sequence[int]) -> list[int]:
+    """A number split by weights into whole numbers whose sum it is."""
+    total, before, parts = sum(weights), 0, []
+    for upto in itertools.accumulate(weights):
+        now = whole * upto // total
+        parts.append(now - before)
+        before = now
+    return parts

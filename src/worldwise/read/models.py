@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.lab import lock_differences
 from worldwise.plan.case import Case, parameters_of
 from worldwise.read.family_fields import Footprint, Nested, Result, WithParts, without_empty

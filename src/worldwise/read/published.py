@@ -122,7 +122,7 @@ class OnBoards:
 
 @dataclass(frozen=True)
 class PublishedSource:
-    """Figures of one file of published/, and the rows beside which a family shows them (its file published.py).
+    """Figures of one file of published/, and the rows beside which a family shows them (its file readings.py).
 
     Attributes:
         name: the file's name without `.toml`.
@@ -141,9 +141,17 @@ class PublishedSource:
     has_tables: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShownSource:
+    """Which published figures a family shows beside its rows; None if it shows none."""
+
+    published: PublishedSource | None = None
+
+
 def sources() -> Mapping[str, PublishedSource]:
     """Every source that a family shows, by name."""
-    return {source.name: source for source in declared("published", PublishedSource).values()}
+    shown = (one.published for one in declared("readings", ShownSource).values())
+    return {source.name: source for source in shown if source}
 
 
 @dataclass(frozen=True)

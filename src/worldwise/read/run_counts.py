@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The count lens: reads a run, checks it again, and computes its figures. Starts nothing, writes nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean, median, stdev
 
-from worldwise.base.counter_units import NANOSECONDS
+from worldwise.base.units import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
 from worldwise.plan.catalogue import family_of
@@ -36,10 +36,10 @@ from worldwise.read.row_details.board_ranks import board_times, with_ranks
 from worldwise.read.row_details.draws_and_interrupts import drawn_rows, interrupted_rows
 from worldwise.read.row_details.factors import factors, with_ratios
 from worldwise.read.row_details.linux_hosts import host_cases
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
-from worldwise.records.models import Memory, Outcome
+from worldwise.records.models import Memory, Outcome, Sample
 from worldwise.records.parse import parse_records
 from worldwise.run.folder.manifests import CaseManifest
 from worldwise.run.folder.own_entries import stack_words
@@ -249,3 +249,29 @@ def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult
         exceeded=exceeded,
         fits=fits,
     )
+
+
+# (case, measure, place) -> its samples in the order of the calls, the first and the warm-up ones included.
+Samples = Mapping[tuple[str, str, str], Sequence[Sample]]
+
+
+def samples_of(run: Run) -> Samples:
+    """The samples behind each row of a reading, those that families sum up included.
+
+    `read_run` has checked the records; nothing is checked again here.
+    """
+    return {
+        (manifest.id, measure, place): series
+        for manifest in run.complete_cases()
+        for (measure, place), series in _of_case(run, manifest).items()
+    }
+
+
+def _of_case(run: Run, manifest: CaseManifest) -> dict[tuple[str, str], Sequence[Sample]]:
+    found: dict[tuple[str, str], list[Sample]] = {}
+    for record in parse_records(run.case_file(manifest.id), str(run.records_path(manifest.id))):
+        if isinstance(record, Sample):
+            found.setdefault((record.measure, record.place), []).append(record)
+    ordered = {key: tuple(sorted(series, key=lambda one: one.index)) for key, series in found.items()}
+    case = manifest.case()
+    return {**ordered, **dict(readings_of(case).sums(case, ordered))}

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE

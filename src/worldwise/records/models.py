@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, NANOSECONDS, Unit
+from worldwise.base.units import CYCLES, INSTRUCTIONS, NANOSECONDS, Unit
 from worldwise.plan.spec import PLACES
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NoReturn
 
 from worldwise.base import files
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE, TA, Measures

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.tables import Section
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.lab import lock_differences
 from worldwise.read.models import Reading
 from worldwise.report.first_screen import SCREEN_LINES, lines_of
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import print_prose, print_section
 from worldwise.report.predictions import verdict_line
 from worldwise.report.report import answers, heading, sections
 from worldwise.report.sections import linux_hosts

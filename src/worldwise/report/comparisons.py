@@ -11,8 +11,7 @@ from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import lock_differences
 from worldwise.read.compared.comparison import ComparedRow, Comparison, Gate, Side
 from worldwise.report.formats import ci_formats
-from worldwise.report.formats.markdown import markdown_text
-from worldwise.report.formats.terminal import print_prose, print_sections
+from worldwise.report.formats.printed_sections import markdown_text, print_prose, print_sections
 
 # The most rows of a summary, to keep it readable; the other formats have all rows.
 _MOST_ROWS = 20

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
-from worldwise.report.formats.terminal import printed_lines
+from worldwise.report.formats.printed_sections import printed_lines
 from worldwise.report.tables import SCREEN_COLUMNS
 
 # The height of a screen.

@@ -11,11 +11,10 @@ from worldwise.base.output.safe_text import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.lab import lock_differences
 from worldwise.read.models import CLOCKS, Reading, Row
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.report import predictions
 from worldwise.report.formats import ci_formats, latex, predicted_data
-from worldwise.report.formats.markdown import first_lines, section_lines
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import first_lines, print_prose, print_section, section_lines
 from worldwise.report.sections import counts, inputs, linux_hosts, prices, tasks
 from worldwise.report.sections.counts import label, tee_rows
 from worldwise.report.sections.units import in_unit, table_in_unit

@@ -3,9 +3,8 @@
 
 from collections.abc import Iterable
 
-from worldwise.base.counter_units import INSTRUCTIONS, NANOSECONDS
 from worldwise.base.tables import factor, whole
-from worldwise.base.units import parse_frequency
+from worldwise.base.units import INSTRUCTIONS, NANOSECONDS, parse_frequency
 from worldwise.read.models import Reading, Row
 from worldwise.report.sections.counts import row_text
 

@@ -5,11 +5,12 @@ A line of a table is made from an item: a row, two rows beside each other, a con
 items, no table: then there is no section and no answer.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from worldwise.base.tables import Section, Table, count
+from worldwise.base.tables import Section, Table, count, whole
+from worldwise.read.line_fit import FittedLine
 from worldwise.read.models import Row
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ScreenAnswer
@@ -127,3 +128,22 @@ def importance(tiers: Sequence[object]) -> tuple[int, ...]:
     """A place for each line, from how important it is: of equals the one that comes first."""
     places = sorted(range(len(tiers)), key=lambda at: (tiers[at], at))
     return tuple(places.index(at) for at in range(len(tiers)))
+
+
+def line_cells(
+    names: Sequence[str], line: FittedLine, named: Callable[[int], str], full: bool, unit: str = "{:,.4f}"
+) -> Iterator[list[str]]:
+    """The table lines of one fit: `names`, points, fixed cost, cost per unit, and a residual with its x and share.
+
+    `named` is the text of an x, `unit` the format of the cost per unit. Unless `full`, only the greatest residual.
+    """
+    for x in sorted(line.residuals) if full else [line.worst]:
+        yield [
+            *names,
+            str(len(line.residuals)),
+            whole(line.fixed),
+            unit.format(line.slope),
+            named(x),
+            whole(line.residuals[x]),
+            f"{100 * line.relative[x]:,.2f}",
+        ]

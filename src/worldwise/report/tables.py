@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from worldwise.base import family_stages
 from worldwise.base.tables import Section, Table
@@ -11,6 +12,10 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.readings import Readings, declared_readings
 from worldwise.report.drawing.figures import Choice
 from worldwise.report.drawing.vega import Chart
+
+if TYPE_CHECKING:
+    # It asks the families' tables.
+    from worldwise.report.citation.components import Component
 
 # The width of a screen.
 SCREEN_COLUMNS = 100
@@ -121,6 +126,10 @@ def _no_task(_row: Row) -> Task | None:
     return None
 
 
+def _not_cited(_name: str) -> None:
+    return None
+
+
 def _no_legend(_rows: Sequence[Row]) -> list[str]:
     return []
 
@@ -143,6 +152,7 @@ class Tables:
         charts: makes figures beside those that the rows of every family give (drawing/charts.py). None if the family
             draws none.
         drawn: the operations whose counts against the size of the message these figures have.
+        cited: makes a component of a library that only this family measures, from its name; None for any other.
         legend: makes lines for `How to read this` from its rows of the TEE and of its Linux.
     """
 
@@ -155,6 +165,7 @@ class Tables:
     figures: Callable[[Reading, Collection[str], Choice], list[Chart]] | None = None
     charts: Callable[[Reading], list[Chart]] | None = None
     drawn: Collection[str] = ()
+    cited: "Callable[[str], Component | None]" = _not_cited
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend
 
 

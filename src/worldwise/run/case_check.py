@@ -5,9 +5,9 @@ import functools
 from pathlib import Path
 from statistics import median
 
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf_files.symbol_addresses import address_name
+from worldwise.base.units import INSTRUCTIONS, Unit
+from worldwise.machine.elf_files.program_addresses import address_name
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Measurer
 from worldwise.plan.case import Case

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf_files.variables import Variable, code_at, functions, static_variable
+from worldwise.machine.elf_files.program_addresses import Variable, code_at, functions, static_variable
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case

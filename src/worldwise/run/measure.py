@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from worldwise.base.counter_units import Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.base.progress_notes import FAILED, REUSED, CaseEnd
-from worldwise.base.revision import revision
-from worldwise.lab.host.facts import host_facts
+from worldwise.base.units import Unit
+from worldwise.lab.host.facts import host_facts, revision
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
@@ -27,7 +26,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.inputs import others
 from worldwise.records.check import CheckedRecords
-from worldwise.run import draws
+from worldwise.run import records_beside
 from worldwise.run.case_check import check_run, found_words
 from worldwise.run.folder import reproduction as compare
 from worldwise.run.folder.manifests import CaseManifest
@@ -232,7 +231,7 @@ class Bench:
         for name, other in others(case, self.options.seeds):
             machine = self.target(other.target).machine(other, self.images)
             run = functools.partial(self._measured_beside, other, machine)
-            draws.bring(self.results, self._digest(machine, other), directory, name, run)
+            records_beside.bring(self.results, self._digest(machine, other), directory, name, run)
 
     def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> MachineEnd:
         return self.run(case, machine, directory)[0]

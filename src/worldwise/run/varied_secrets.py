@@ -22,7 +22,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE, WEIERSTRASS
 from worldwise.libraries.portable import portables
-from worldwise.machine.elf_files.variables import functions
+from worldwise.machine.elf_files.program_addresses import functions
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE
 from worldwise.machine.plugin import SecretsPlugin, secrets_plugin

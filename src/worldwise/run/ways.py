@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
+from worldwise.base.units import CYCLES, INSTRUCTIONS
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.board.gdbboard import GdbBoard
@@ -18,7 +18,7 @@ from worldwise.machine.machine import Machine
 from worldwise.machine.measurer import MachineEnd, Measurer, StartFrom
 from worldwise.plan.case import Case
 from worldwise.run import campaign
-from worldwise.run.emulator_count import count_again
+from worldwise.run.records_beside import count_again
 from worldwise.run.results import ResultStore
 from worldwise.targets.all_targets import EMULATED, Target
 from worldwise.targets.board import BoardTarget

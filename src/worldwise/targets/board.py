@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import curve_table, portable
 from worldwise.libraries.boards import Board, Core, load_core

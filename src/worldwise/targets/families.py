@@ -7,8 +7,8 @@ A family declares it in its file `images.py`: see worldwise.base.family_stages. 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worldwise.base.counter_units import Unit
 from worldwise.base.family_stages import declared
+from worldwise.base.units import Unit
 from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board
 from worldwise.libraries.crates import Crates

@@ -16,7 +16,7 @@ from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.curve_table import MEASURABLE
 from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.machine.elf_files.symbol_addresses import symbol_address
+from worldwise.machine.elf_files.program_addresses import symbol_address
 from worldwise.machine.machine import READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program

@@ -9,7 +9,7 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.own_library import own_libraries
 from worldwise.libraries.stacks import stack
 from worldwise.libraries.stacks.config import require_settings
-from worldwise.machine.elf_files.symbol_addresses import loaded_bytes, symbol_address
+from worldwise.machine.elf_files.program_addresses import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
     DETERMINISTIC_MACHINE,

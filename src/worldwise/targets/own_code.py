@@ -21,7 +21,7 @@ from worldwise.libraries.user_code.kinds import (
     TA_ARM32,
     TA_ARM64,
 )
-from worldwise.machine.elf_files.symbol_addresses import symbol_address
+from worldwise.machine.elf_files.program_addresses import symbol_address
 from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.targets import own_armv7
 from worldwise.targets.architecture import ARCHITECTURES, BOOT_FILES, QUIET, Architecture

@@ -9,8 +9,8 @@ from worldwise.lab.image import Image, Recipe
 from worldwise.libraries.boards import Secure, load_core
 from worldwise.libraries.crates import Crates
 from worldwise.libraries.portable import find
-from worldwise.libraries.trustzone import ACCESSES, FLOATS, GATEWAY, WAYS
 from worldwise.plan.case import Case
+from worldwise.plan.parameters import ACCESSES, FLOATS, GATEWAY, WAYS
 from worldwise.targets.board import BoardTarget, board_plan, frame_parts
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees

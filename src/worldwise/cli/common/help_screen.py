@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands whose `--help` is one screen: what most calls need. `--help-all` explains every option, by group."""
+"""Help and lists that fit a screen. `--help` has what most calls need; `--help-all` explains every option, by group.
+
+Loads no slow module.
+"""
 
 import inspect
 import textwrap
@@ -120,3 +123,35 @@ def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         assert isinstance(ctx.command, Helped)
         safe_text.echo(ctx.command.get_help_all(ctx))
         ctx.exit()
+
+
+# More than any first sentence has.
+_WHOLE = 1000
+
+
+class Group(click.Group):
+    """click's own cuts the sentences to a line each. Its commands have a short and a whole help."""
+
+    command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their first sentences."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(_WHOLE)) for name, one in commands if one])
+
+
+SCREEN_COLUMNS = 100
+
+
+def echo_line(begin: str, text: str) -> None:
+    """Print `begin` and a text behind it; what does not fit goes on below the text's beginning."""
+    lines = textwrap.wrap(
+        safe_text.visible(text),
+        SCREEN_COLUMNS,
+        initial_indent=begin,
+        subsequent_indent=" " * len(begin),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    safe_text.echo("\n".join(lines) or begin.rstrip())

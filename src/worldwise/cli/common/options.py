@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options that several commands share, and their checks. Loads no slow module."""
+"""Options that several commands share, their checks, and records of what was typed. Loads no slow module."""
 
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
@@ -149,3 +150,28 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error
+
+
+class TypedRecord:
+    """A dataclass of options: a field for each parameter of the command, by its name there, or for a further record."""
+
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> Self:
+        """Takes these out of all that was typed."""
+        return cls(**{field.name: _value(field, typed) for field in fields(cls)})  # type: ignore[arg-type]
+
+
+class TypedCall(TypedRecord):
+    """All that was typed of a command."""
+
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> Self:
+        """Sorts the command's parameters; each has its place in one of the records."""
+        made = super().taken(typed)
+        assert not typed, f"no record has {', '.join(typed)}"
+        return made
+
+
+def _value(field: Field[Any], typed: dict[str, Any]) -> Any:
+    kind = field.type
+    return kind.taken(typed) if isinstance(kind, type) and issubclass(kind, TypedRecord) else typed.pop(field.name)

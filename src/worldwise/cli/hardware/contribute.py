@@ -13,7 +13,7 @@ from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import check_output, runs_option, writing
 from worldwise.read.run_counts import read_run
 from worldwise.report.first_screen import first_screen
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 from worldwise.run.folder.rundir import open_run
 from worldwise.validation.figures import (
     SETS,

@@ -9,11 +9,11 @@ import click
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common.group import Group
+from worldwise.cli.common.help_screen import Group
 from worldwise.cli.common.options import runs_option
 from worldwise.cli.common.progress import Steps
 from worldwise.report.first_screen import first_screen
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import print_sections
 from worldwise.validation.bench import CellBench
 from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.kept_files import keep, write_run

@@ -1,2 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise lab`: its commands, by what they look at; with the writing of container images and of proposals."""
+"""`worldwise lab`: the pinned Debian root everything is built and emulated in, with all of its commands."""
+
+from worldwise.cli.lab import sources  # noqa: F401 - its commands join the group
+from worldwise.cli.lab.container import image_command
+from worldwise.cli.lab.root import lab
+
+lab.add_command(image_command)

@@ -173,7 +173,7 @@ def _explained(suite: str, runs: Path, folder: Path) -> None:
 
 def _functions(old: Path, new: Path) -> str:
     """The functions that changed most, as Markdown: a table for each file that both folders have."""
-    from worldwise.report.formats.markdown import markdown_text
+    from worldwise.report.formats.printed_sections import markdown_text
 
     parts = []
     for path in sorted(old.glob("*.json")):

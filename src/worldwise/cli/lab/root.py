@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise lab build`, `drift`, `status`, `check` and `enter`: a root, made and used."""
+"""The group `worldwise lab`, and `build`, `drift`, `status`, `check`, `enter` and `clean`: a root, made and used."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 import click
@@ -13,18 +13,32 @@ from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
-from worldwise.cli.common.columns import echo_line
+from worldwise.cli.common.help_screen import Group, echo_line
 from worldwise.cli.common.options import locked_option, setting
-from worldwise.cli.lab.group import lab, listing_roots, root_argument
 from worldwise.lab import drift as drifting
 from worldwise.lab import lock_differences
 from worldwise.lab.debian.lock import File, differences, load_lock
 from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
-from worldwise.lab.lab import Lab, labs_in, open_lab
+from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
 from worldwise.lab.roots import MAIN, ROOTS
 from worldwise.lab.sandbox.identity import Confinement, confinement
 from worldwise.lab.sandbox.lent_folders import lent
 from worldwise.lab.sandbox.network import Bind
+
+
+@click.group(cls=Group)
+def lab() -> None:
+    """The pinned Debian root that all is built and emulated in, and smaller ones, made when something needs them."""
+
+
+root_argument = click.argument("name", default=MAIN, type=click.Choice(list(ROOTS)), metavar="[NAME]")
+_WIDEST = max(map(len, ROOTS))
+_NAMES = "\b\n" + "\n".join(f"{root.name:<{_WIDEST}} {root.purpose}" for root in ROOTS.values())
+
+
+def listing_roots(function: Callable[..., None]) -> click.Command:
+    """A command whose help ends with the list of roots."""
+    return lab.command(after=_NAMES)(function)
 
 
 @listing_roots
@@ -253,3 +267,22 @@ def _out_of_reach(here: Path, who: Confinement) -> str:
         return ""
     lacks = "write" if mode & 0o5 == 0o5 else "read or write" if not mode & 0o2 else "read"
     return f"{here}: the program runs as user {who.uid}, who may not {lacks} here; --lend . lends it this folder"
+
+
+@lab.command()
+@click.option("--all", "everything", is_flag=True, help="Remove the locked lab and roots and the downloads too.")
+def clean(everything: bool) -> None:
+    """Remove labs and roots that were made from another lock than today's.
+
+    \b
+      worldwise lab clean
+    """
+    places = [open_lab(name=name) for name in ROOTS]
+    place = places[0]
+    before = directory_size(place.cache)
+    gone = remove_labs(places, everything)
+    if not gone:
+        safe_text.echo("nothing to remove")
+        return
+    names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
+    safe_text.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")

@@ -15,9 +15,9 @@ from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.cli.common.options import check_output
-from worldwise.cli.common.process_end import EXIT_EXCEEDED
-from worldwise.cli.lab.group import lab, listing_roots, root_argument
+from worldwise.cli.common.process import EXIT_EXCEEDED
 from worldwise.cli.lab.propose import propose
+from worldwise.cli.lab.root import lab, listing_roots, root_argument
 from worldwise.lab import bundle, yank_check
 from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Lock, differences, dump_lock, load_lock

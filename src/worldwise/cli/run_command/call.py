@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.cli.baselines import Baselines
-from worldwise.cli.common.typed_record import TypedCall, TypedRecord
+from worldwise.cli.common.options import TypedCall, TypedRecord
 from worldwise.cli.user_code import kinds
 from worldwise.plan.selection import curve_names
 

@@ -102,7 +102,7 @@ def measure(
         made = _measured(Bench(lab, display, options, workers, ahead), order, times, display)
     if order.cores:
         # It takes long to load.
-        from worldwise.cli.traces.run_predictions import predict_run
+        from worldwise.cli.traces.further_predictions import predict_run
 
         predict_run(made[0], order.cores, display, options.machines)
     elif not options.remote:

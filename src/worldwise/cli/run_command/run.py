@@ -232,7 +232,7 @@ def _cores(predict: Sequence[str], cases: Sequence[Case]) -> Mapping[str, str]:
     """The cores of `--predict`, with their tables. Raises WorldwiseError."""
     if not predict:
         return {}
-    from worldwise.cli.traces.run_predictions import asked
+    from worldwise.cli.traces.further_predictions import asked
 
     return asked(predict, cases)
 

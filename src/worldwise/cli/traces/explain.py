@@ -29,12 +29,11 @@ from worldwise.cli.traces.masked_times import require_stretches, with_times
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.cli.traces.typed_calls import DOCUMENTS, EXPLAIN_FORMATS, ExplainCall, ExplainedRegion
 from worldwise.explain import stacks
-from worldwise.explain.explanation import Explanation
-from worldwise.explain.family import Explained
+from worldwise.explain.explanation import Explained, Explanation
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case
-from worldwise.plan.suggest import cases_of, named_operation
+from worldwise.plan.suite import cases_of, named_operation
 from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.records.models import Sample
 from worldwise.report.drawing import flame_graph

@@ -39,8 +39,7 @@ from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.model_predictions import PredictedCase
-from worldwise.report.formats.markdown import markdown_text
-from worldwise.report.formats.terminal import print_sections
+from worldwise.report.formats.printed_sections import markdown_text, print_sections
 from worldwise.run.folder.own_entries import check_same
 from worldwise.run.folder.rundir import Run
 from worldwise.run.traces.model_cache import ModelStore

@@ -24,9 +24,9 @@ from worldwise.cli.common.options import (
     runs_option,
     wanted_budget,
 )
-from worldwise.cli.common.process_end import EXIT_EXCEEDED
+from worldwise.cli.common.process import EXIT_EXCEEDED
+from worldwise.cli.traces.further_predictions import Of, other_draws, require_draws
 from worldwise.cli.traces.masked_times import explained
-from worldwise.cli.traces.other_draws import Of, other_draws, require_draws
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.cli.traces.typed_calls import PREDICT_FORMATS, NamedCases, PredictCall, PredictedRegion
 from worldwise.explain.layers import Rules, load_rules

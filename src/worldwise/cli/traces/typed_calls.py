@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from worldwise.base.units import parse_frequency
-from worldwise.cli.common.typed_record import TypedCall, TypedRecord
+from worldwise.cli.common.options import TypedCall, TypedRecord
 from worldwise.cli.traces.plugin_runs import Session
 from worldwise.explain.layers import Rules
 from worldwise.plan.case import Case, parse_case

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from worldwise.base import files
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.process import EXIT_ERROR
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.user_code.code import COUNTS, OwnCall, cells_of, measure_codes, tools
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import print_prose, print_section
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.region_counts import counts_of
 from worldwise.run.code.repository.benchmarks import Counted, count_benchmarks

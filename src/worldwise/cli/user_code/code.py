@@ -11,7 +11,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, whole
 from worldwise.cli.baselines import Baselines
-from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.process import EXIT_ERROR
 from worldwise.cli.common.progress import Notes
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
@@ -31,7 +31,7 @@ from worldwise.libraries.user_code.harness import firmware_line, harness_line
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import print_prose, print_section
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
@@ -167,7 +167,7 @@ def measure_codes(
     cases = [case for one in ready for case in one.cases]
     cores: Mapping[str, str] = {}
     if call.cores:
-        from worldwise.cli.traces.run_predictions import asked
+        from worldwise.cli.traces.further_predictions import asked
 
         cores = asked(call.cores, cases)
     text = f"# No suite: own code, measured by `worldwise run {option}`.\nformat = {FORMAT}\n"

@@ -14,8 +14,7 @@ import click
 from worldwise.base import paths
 from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Command
-from worldwise.cli.common.options import DEFAULT_RUNS
-from worldwise.cli.common.typed_record import TypedCall
+from worldwise.cli.common.options import DEFAULT_RUNS, TypedCall
 from worldwise.cli.user_code.given import GivenToIt, given_to_it
 
 RUN_VARIABLE = "WORLDWISE_RUN"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from worldwise.cli.common.typed_record import TypedRecord
+from worldwise.cli.common.options import TypedRecord
 
 _PATH = click.Path(path_type=Path)
 # As `packages`, `libraries` and `files`.

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base import paths
-from worldwise.cli.common.typed_record import TypedRecord
+from worldwise.cli.common.options import TypedRecord
 from worldwise.cli.user_code.given import GIVEN, NET, GivenToIt
 from worldwise.libraries.user_code.kinds import TA_TARGETS
 from worldwise.plan.suite_list import PROJECT_FILE

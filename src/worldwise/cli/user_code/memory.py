@@ -12,10 +12,9 @@ from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.symbols.machine import is_of_32_bits
 from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.records.trace_records import Pass
-from worldwise.run.code.heap import heap_of
+from worldwise.run.code.heap import heap_of, least_data_size, starts_of, up
 from worldwise.run.code.prepare import MAIN, Ready
 from worldwise.run.code.region_counts import calls_of
-from worldwise.run.code.ta.heap import least_data_size, starts_of, up
 from worldwise.targets.own_code import TA_ELF
 
 # What OP-TEE 4.10 adds to TA_STACK_SIZE, and what it puts on the stack before the TA begins: the parameters.

@@ -14,7 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table, count_or_dash, whole
 from worldwise.cli.common.options import writing
-from worldwise.cli.common.process_end import EXIT_ERROR
+from worldwise.cli.common.process import EXIT_ERROR
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.user_code.code import OwnCall, measure_codes, tools
@@ -23,7 +23,7 @@ from worldwise.predict.bounds import Estimate
 from worldwise.read import run_counts
 from worldwise.read.models import Reading
 from worldwise.report.first_screen import narrowed
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import print_prose, print_section
 from worldwise.report.predictions import lines_of
 from worldwise.run.code.pqm4 import MeasuredScheme, Refused, measure_schemes
 from worldwise.run.folder.rundir import Run

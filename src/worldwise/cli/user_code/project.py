@@ -12,7 +12,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.cli.baselines import Baselines, functions_of, gated_status, save, worst
-from worldwise.cli.common.process_end import EXIT_ERROR, EXIT_EXCEEDED
+from worldwise.cli.common.process import EXIT_ERROR, EXIT_EXCEEDED
 from worldwise.cli.report import Wanted as Shown
 from worldwise.cli.report import show
 from worldwise.cli.traces.source_marks import Marks, write_sarif
@@ -20,7 +20,7 @@ from worldwise.cli.user_code.code import COUNTS, MOST_NOTES, OwnCall, cells_of, 
 from worldwise.read.compared import baseline, gate
 from worldwise.read.compared.comparison import Comparison
 from worldwise.report import comparisons
-from worldwise.report.formats.terminal import print_prose, print_section
+from worldwise.report.formats.printed_sections import print_prose, print_section
 from worldwise.run.code.region_counts import counts_of
 from worldwise.run.code.repository.limits import LimitVerdict, verdicts
 from worldwise.run.code.repository.project import Made, Opened, open_project, prepare_project

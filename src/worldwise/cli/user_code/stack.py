@@ -22,7 +22,7 @@ from worldwise.libraries.stacks.config import config_of, differing, require_sett
 from worldwise.libraries.stacks.stack import BroughtStack
 from worldwise.plan.case import Case
 from worldwise.plan.spec import LINUX, TEE_TARGETS
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.printed_sections import print_section
 from worldwise.targets import optee_images
 from worldwise.targets.guest import kernel
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts of AES include, and what a message costs in all."""
+"""What the counts of AES include, and what a message costs in all; published figures beside them."""
 
 from collections.abc import Iterable, Mapping
 
 from worldwise.plan.case import Case
-from worldwise.read.includes import CLIENT_CALL, IN_LINUX, IN_TA
-from worldwise.read.readings import Readings, Series
+from worldwise.read.published import PublishedSource
+from worldwise.read.readings import CLIENT_CALL, IN_LINUX, IN_TA, Readings, Series
 from worldwise.records.models import Sample
 
 # The measure that is a sum of others.
@@ -31,6 +31,18 @@ def _sums(_case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) ->
         )
 
 
+_PUBLISHED = PublishedSource(
+    name="optee-mqttz-apps",
+    reason=(
+        "Why they differ: the published figures are milliseconds of a host's clock while QEMU emulated the machine "
+        "without icount: they contain the host's speed, its other work and QEMU's translation of code that runs "
+        "for the first time, and say nothing about a core. The source states neither OP-TEE's version, nor the "
+        "host, nor the optimisation level. Their standard deviations are headed ms^2; they are milliseconds, as "
+        "are the values."
+    ),
+    has_tables=True,
+)
+
 READINGS = Readings(
     includes={
         **{(call, "ta"): f"{text}, through the GlobalPlatform API {IN_TA}" for call, text in _AES_CALLS.items()},
@@ -45,4 +57,5 @@ READINGS = Readings(
         ),
     },
     sums=_sums,
+    published=_PUBLISHED,
 )

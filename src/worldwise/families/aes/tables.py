@@ -14,8 +14,7 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.published import Figure
-from worldwise.read.row_index import Key, RowIndex
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import Key, RowIndex, is_quiet
 from worldwise.report.row_words import machine_of, machine_text, machines
 from worldwise.report.tables import Group, Tables
 

@@ -7,7 +7,7 @@ from worldwise.base.tables import count
 from worldwise.base.units import size_text
 from worldwise.read.contests import Match
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.contests import side_by_side, variant_of
 from worldwise.report.table_builder import answer, any_of, median_text, name, number, per_side
 from worldwise.report.tables import ScreenAnswer

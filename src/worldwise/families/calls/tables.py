@@ -9,9 +9,8 @@ from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answers
 from worldwise.read.line_fit import FittedLine, fit_line
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
-from worldwise.report.fitted_lines import line_cells
-from worldwise.report.table_builder import Column, name, number, section
+from worldwise.read.rows import is_quiet
+from worldwise.report.table_builder import Column, line_cells, name, number, section
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096

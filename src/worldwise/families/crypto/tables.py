@@ -12,7 +12,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.read.family_fields import Recommended, TaSize
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published, Subject
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.contests import variant_of
 from worldwise.report.row_words import claim
 from worldwise.report.table_builder import Column, median_text, name, number, section

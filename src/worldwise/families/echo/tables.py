@@ -6,13 +6,40 @@ from typing import Protocol, TypeVar
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, whole
 from worldwise.base.units import size_text
-from worldwise.families.echo.answer import echo_answer
 from worldwise.families.echo.host_times import STREAM_MESSAGES
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
-from worldwise.report.tables import Group, Tables
+from worldwise.read.rows import is_quiet
+from worldwise.report.contests import side_by_side
+from worldwise.report.table_builder import Column, answer, any_of, name, number, per_side
+from worldwise.report.tables import Group, ScreenAnswer, Tables
+
+
+def echo_answer(reading: Reading, servers: Mapping[str, str]) -> list[ScreenAnswer]:
+    """Round trips by size of the message; `servers` is the words for each. Nothing if the run has none."""
+    rows = [row for row in reading.rows if (row.operation, row.measure) == ("echo", "round-trip") and is_quiet(row)]
+    lines = side_by_side(rows, lambda row: (row.variant, row.size), lambda row: row.given["server"], servers)
+    return answer(
+        "What a round trip of TCP costs by server",
+        sorted(lines.found, key=lambda line: (any_of(line).variant, any_of(line).size or 0)),
+        [
+            name("variant", lambda line: any_of(line).variant),
+            name("message", lambda line: size_text(any_of(line).size or 0)),
+            *per_side({side: f"{servers[side]}\ninstr" for side in lines.sides}),
+            *(_against_linux(side, f"{servers[side]}\n/ Linux") for side in lines.sides if side != "linux"),
+        ],
+        ("echo-round-trips", "echo-throughput"),
+        rows=rows,
+    )
+
+
+def _against_linux(side: str, header: str) -> Column[Mapping[str, Row]]:
+    def cell(line: Mapping[str, Row]) -> str:
+        return factor(line[side].median / line["linux"].median) if {side, "linux"} <= line.keys() else "-"
+
+    return number(header, cell)
+
 
 # The kinds of server as tables name them, the plain one first.
 SERVERS = {"linux": "Linux", "call": "TA called", "socket": "TA's socket"}
@@ -178,14 +205,14 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
     streams = _grid([one for one in times if one.measure == "stream"], lambda one: one.size)
     servers = _there(trips)
     headers = ["message"]
-    for name in servers:
-        headers += [f"{SERVERS[name]}: us", "least us"]
+    for server in servers:
+        headers += [f"{SERVERS[server]}: us", "least us"]
     headers += _under("kB/s", servers)
     rows = []
     for size, row in trips.items():
         cells = [size_text(size)]
-        for name in servers:
-            cells += [whole(row[name].median), whole(row[name].min)] if name in row else ["-", "-"]
+        for server in servers:
+            cells += [whole(row[server].median), whole(row[server].min)] if server in row else ["-", "-"]
         cells += _cells(
             streams.get(size, {}), servers, lambda one: f"{one.size * one.messages / one.median * 1000:,.1f}"
         )

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of the example include."""
 
-from worldwise.read.includes import CLIENT_CALL
-from worldwise.read.readings import Readings
+from worldwise.read.readings import CLIENT_CALL, Readings
 
 READINGS = Readings(
     includes={

@@ -7,7 +7,7 @@ from pathlib import Path
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
 from worldwise.families.keycache.power_cut import judge
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
-from worldwise.machine.elf_files.symbol_addresses import symbol_address
+from worldwise.machine.elf_files.program_addresses import symbol_address
 from worldwise.machine.machine import RECORDS
 from worldwise.records.models import CUT, Outcome
 from worldwise.records.parse import read_records

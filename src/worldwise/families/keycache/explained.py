@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
-from worldwise.explain.family import Explained
+from worldwise.explain.explanation import Explained
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.families.keycache.spec import KEYCACHE_MQTT

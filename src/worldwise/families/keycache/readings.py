@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts of the key cache include."""
+"""What the counts of the key cache include, and the published figures beside them."""
 
-from worldwise.read.includes import IN_TA
-from worldwise.read.readings import Readings
+from worldwise.read.published import PublishedSource
+from worldwise.read.readings import IN_TA, Readings
+
+_PUBLISHED = PublishedSource(
+    name="mqttz-keys",
+    reason=(
+        "Why they differ: the published figures are times of a clock; the source states neither core, clock "
+        "rate and versions nor what the times contain. Only their ratios can be compared: secure storage to "
+        "memory of the TA, and a "
+        "message to many subscribers to one to a single subscriber."
+    ),
+    has_tables=True,
+)
 
 READINGS = Readings(
     includes={
@@ -32,5 +43,6 @@ READINGS = Readings(
         ("long", "client"): "the same with twice as many requests",
         ("requests", "client"): "all that the processor executes while the requests of a batch are asked and answered: "
         "TLS in the client and in the server, the kernel's TCP between them, the server, and both worlds",
-    }
+    },
+    published=_PUBLISHED,
 )

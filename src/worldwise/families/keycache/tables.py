@@ -26,8 +26,7 @@ from worldwise.families.keycache.spec import (
     KEYCACHE_POLICIES,
 )
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_index import RowIndex
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import RowIndex, is_quiet
 from worldwise.report.table_builder import Column, name, number, section
 from worldwise.report.tables import Group, ScreenAnswer, Tables
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from worldwise.base.tables import whole
 from worldwise.families.pkcs11.spec import EC, PKCS11
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.surprises import clock_text, milliseconds
 from worldwise.report.table_builder import answer, name, number
 from worldwise.report.tables import ScreenAnswer

@@ -8,7 +8,7 @@ from worldwise.base.tables import Section, count, spread, whole
 from worldwise.families.pkcs11.readings import TokenCalls, TokenCallsMade
 from worldwise.families.pkcs11.spec import OPENSSL, OPENSSL_ACTIONS, PROCESS, TOKEN
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.surprises import clock_text, milliseconds
 from worldwise.report.table_builder import answer, name, number, section
 from worldwise.report.tables import ScreenAnswer

@@ -3,9 +3,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counter_units import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
-from worldwise.base.units import size_text
+from worldwise.base.units import CYCLES, size_text
 from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
@@ -30,6 +29,8 @@ _NAMES = {
     DHRYSTONE: "Dhrystone",
 }
 _OPERATIONS = (*OF_CURVE, *CURVELESS)
+# Of equally full sizes of a message the one nearest to this is shown: a digest.
+USUAL_SIZE = 32
 
 
 def board_rows(reading: Reading) -> list[Row]:

@@ -9,7 +9,7 @@ from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.row_words import level_rank, machine_of, machine_text, options_text, samples_text
 
 _DEFAULT = "default"

@@ -4,8 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.portable.answer import USUAL_SIZE
-from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, operation_text
+from worldwise.families.portable.boards import DHRYSTONE, USUAL_SIZE, board_rows, board_text, operation_text
 from worldwise.families.portable.panels import Panel, figure, grouped
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES, OF_CURVE

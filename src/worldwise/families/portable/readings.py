@@ -1,8 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts on boards and in plain Linux include."""
+"""What the counts on boards and in plain Linux include, and the published figures beside them."""
 
-from worldwise.read.includes import HASHED_IN_LINUX, IN_LINUX, ON_BOARD, on_curves
-from worldwise.read.readings import Readings
+from worldwise.read.published import OnBoards, PublishedSource
+from worldwise.read.readings import HASHED_IN_LINUX, IN_LINUX, ON_BOARD, Readings, on_curves
+
+_PUBLISHED = PublishedSource(
+    name="riot-ecc-mcu",
+    reason=(
+        "How they compare: the published figures are microseconds of real boards with RIOT. Brought to cycles by the "
+        "board's clock they stand beside our instructions; ours / published is then the instructions per cycle that "
+        "the board would have had if it had run the same code. It did not quite: theirs is c25519 as RIOT packages "
+        "it, of a version not stated; ours are c25519 as Monocypher's package has it, and wolfSSL's low-memory "
+        "Ed25519, which is derived from c25519 and uses wolfSSL's SHA-512. Their compiler and its flags are not "
+        "stated. Their time has in it the flash's wait states (5 cycles a read on the F446RE, 2 on the F103RB, less "
+        "what the flash's accelerator or prefetch buffer hides) and RIOT's interrupts. Neither core does more than "
+        "one instruction in a cycle, so that an implied figure above 1 says that the code was another. The rows of "
+        "micro-ecc are published as '??': secp160r1 is measured here; Ed25519 cannot be, as micro-ecc has none."
+    ),
+    on_boards=OnBoards(
+        places={
+            "nucleo-f446re": "Nucleo F446RE, RIOT, hardware",
+            "nucleo-f103rb": "Nucleo F103RB, RIOT, hardware",
+        },
+        library="c25519 (RIOT package)",
+        algorithm="Ed25519",
+        implementations=("c25519", "wolfssl-small"),
+        curve="ed25519",
+        sizes=(16, 32, 128, 1024),
+        gaps={
+            ("nucleo-f446re", "micro-ecc", "secp160r1"): "?? (listed, never measured)",
+            ("nucleo-f103rb", "micro-ecc", "secp160r1"): "none (never measured)",
+        },
+    ),
+)
 
 READINGS = Readings(
     includes={
@@ -22,4 +52,5 @@ READINGS = Readings(
         ("run", "mcu"): f"all runs through the benchmark's loop, {ON_BOARD}",
         ("encrypt", "linux"): f"the whole message in counter mode, with the key's expansion, {IN_LINUX}",
     },
+    published=_PUBLISHED,
 )

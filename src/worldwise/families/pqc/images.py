@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from worldwise.base.counter_units import Unit
+from worldwise.base.units import Unit
 from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES, SIGNATURES
 from worldwise.families.pqc.spec import ABUSED_SCHEME, CALLS, OWN, kept, too_large

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, section_name
+from worldwise.families.pqc.libraries import libraries
 from worldwise.families.pqc.readings import SIGN, Tails
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS
@@ -12,6 +13,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.read.contests import LEAST_CALLS, Match, matches
 from worldwise.read.family_fields import TaSize
 from worldwise.read.models import Reading, Row
+from worldwise.report.citation.components import Component
 from worldwise.report.contests import names
 from worldwise.report.sections.units import OfInstructions, board_note
 from worldwise.report.table_builder import answer, name, number, section
@@ -241,4 +243,22 @@ _NAMES: Mapping[str, str] = {
     SIGN: "post-quantum signature",
     "dsa-verify": "post-quantum verification",
 }
-TABLES = Tables(groups=(Group(490, pqc_sections),), answers=_answer, operations=_NAMES, own=_OPERATIONS)
+
+
+def _component(name: str) -> Component | None:
+    """The library of this name, as a paper cites it; None for any that is not of these schemes."""
+    library = libraries().get(name)
+    if library is None:
+        return None
+    manifest = library.manifest
+    source = f"crate {manifest.source.crate}, SHA-256 {manifest.source.sha256}"
+    return Component(name, manifest.title, manifest.source.version or "", source, manifest.licence)
+
+
+TABLES = Tables(
+    groups=(Group(490, pqc_sections),),
+    answers=_answer,
+    operations=_NAMES,
+    own=_OPERATIONS,
+    cited=_component,
+)

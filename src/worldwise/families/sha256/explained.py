@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
-from worldwise.explain.explanation import caller
-from worldwise.explain.family import Explained
+from worldwise.explain.explanation import Explained, caller
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case

@@ -9,8 +9,7 @@ from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import HashCost, HashReading, SizeFit, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading, Row
-from worldwise.report.fitted_lines import line_cells
-from worldwise.report.table_builder import Column, name, number, section
+from worldwise.report.table_builder import Column, line_cells, name, number, section
 from worldwise.report.tables import Columns, Group, Tables
 
 

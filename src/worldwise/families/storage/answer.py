@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from worldwise.base.tables import factor
 from worldwise.base.units import size_text
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import answer, any_of, name, number, per_side
 from worldwise.report.tables import ScreenAnswer

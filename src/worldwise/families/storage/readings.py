@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of storage include."""
 
-from worldwise.read.includes import CLIENT_CALL, IN_TA
-from worldwise.read.readings import Readings
+from worldwise.read.readings import CLIENT_CALL, IN_TA, Readings
 
 READINGS = Readings(
     includes={

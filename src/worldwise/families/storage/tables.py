@@ -11,8 +11,7 @@ from worldwise.plan.parameters import STORAGES
 from worldwise.read.line_fit import LEAST_POINTS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
-from worldwise.read.row_index import Key, RowIndex
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import Key, RowIndex, is_quiet
 from worldwise.report.drawing.counts import against_size
 from worldwise.report.drawing.vega import Chart
 from worldwise.report.tables import Group, Tables

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of ways between the security states include."""
 
-from worldwise.read.includes import COUNTER_TAKEN_AWAY
-from worldwise.read.readings import Readings
+from worldwise.read.readings import COUNTER_TAKEN_AWAY, Readings
 
 _MEASURED = f"; no interrupts but those of the call itself, and the counter's own, {COUNTER_TAKEN_AWAY}"
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from worldwise.libraries import boards
-from worldwise.libraries.trustzone import ACCESSES, FLOATS, GATEWAY, WAYS
+from worldwise.plan.parameters import ACCESSES, FLOATS, GATEWAY, WAYS
 from worldwise.plan.spec import BOARD, Operation, Parameter, Spec, no_problem
 
 _FLOAT = Parameter("float", "floats", FLOATS, FLOATS[0], of_machine=True)

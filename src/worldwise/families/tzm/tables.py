@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor
 from worldwise.base.units import size_text
 from worldwise.libraries.boards import boards, by_core
-from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
+from worldwise.plan.parameters import ACCESSES, FLOATS, WAYS
 from worldwise.read.models import Reading, Row
 from worldwise.report.contests import side_by_side
 from worldwise.report.table_builder import answer, any_of, name, number, per_side, section

@@ -18,12 +18,12 @@ from worldwise import __version__
 from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.revision import revision
 from worldwise.lab import drift, lock_differences
 from worldwise.lab.build_root import PROGRAMS, UNPACKED_FACTOR, scratch_place
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.relock import KEYRING
 from worldwise.lab.host.doctor_checks import Point, guarded
+from worldwise.lab.host.facts import revision
 from worldwise.lab.host.network import network_points
 from worldwise.lab.lab import Lab
 from worldwise.lab.roots import MAIN, ROOTS

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from worldwise.base import files
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.units import CYCLES, INSTRUCTIONS
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Board, load_core
 from worldwise.machine.board.chipclock import ChipClock, take_steps
@@ -24,7 +24,7 @@ from worldwise.machine.board.gdbprocess import StartedServer
 from worldwise.machine.board.gdbserver import CPUID, Address, GdbServer
 from worldwise.machine.board.serialline import SerialAddress, SerialLine
 from worldwise.machine.diagnosis import diagnosis
-from worldwise.machine.elf_files.symbol_addresses import address_name
+from worldwise.machine.elf_files.program_addresses import address_name
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, MOST_RECORDS, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Description, MachineEnd, StartFrom
 

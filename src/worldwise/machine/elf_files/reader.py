@@ -24,7 +24,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from worldwise.machine.elf_files.arm_attributes import arm_architecture
+from worldwise.machine.elf_files.arm_code import arm_architecture
 from worldwise.machine.symbols import debug_information
 from worldwise.machine.symbols.memory_and_marks import marks, memory, returns_of, ta_memory
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name

@@ -14,8 +14,8 @@ from typing import Literal, NoReturn
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldwise.base import files
-from worldwise.base.counter_units import CYCLES, Unit
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.units import CYCLES, Unit
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lent_folders import end_of
 from worldwise.machine.diagnosis import diagnosis

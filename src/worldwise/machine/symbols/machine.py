@@ -21,14 +21,13 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.machine.elf_files.questions import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
-from worldwise.machine.symbols.elf import PAGE, build_id
 from worldwise.machine.symbols.inlined_functions import ARM_PROGRAM, Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
 from worldwise.machine.symbols.mangled_names import Demangle, demangler
 from worldwise.machine.symbols.memory_layout import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
-from worldwise.machine.symbols.table import SymbolTable
+from worldwise.machine.symbols.table import PAGE, SymbolTable, build_id
 
 # Where Linux has the vectors of Armv7-A.
 _VECTORS = 0xFFFF0000

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.sections import SymbolTableSection
 
-from worldwise.machine.elf_files.arm_branches import arm_branches
+from worldwise.machine.elf_files.arm_code import arm_branches
 
 # Where the head of a TA has the size of its stack, and the name of its heap: OP-TEE's user_ta_header.
 _TA_STACK, _TA_HEAP = 16, "ta_heap"

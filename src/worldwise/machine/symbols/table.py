@@ -8,12 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf_files.questions import content_of
-from worldwise.machine.symbols.elf import PAGE, read_cached
+from worldwise.machine.elf_files.answers import ReadElf
+from worldwise.machine.elf_files.questions import ask, content_of
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
 from worldwise.machine.symbols.inlined_functions import Addr2line, Inlines
 from worldwise.machine.symbols.mangled_names import Demangle
 from worldwise.machine.symbols.names import Function, known_names
+
+PAGE = 4096
+
+
+def build_id(elf: bytes, name: str, cache: Path) -> str:
+    """The build id of an ELF file in hexadecimal, empty if it has none; `name` is for errors. Raises WorldwiseError."""
+    (found,) = ask(elf, ("build_id",), what=f"the symbols of {name}", cache=cache)
+    return str(found)
+
+
+def read_cached(elf: bytes, debug: bytes, name: str, cache: Path) -> tuple[ReadElf, bool]:
+    """What an ELF file has, and whether it or `debug` has debug information. Raises WorldwiseError."""
+    read, debugged = ask(elf, ("table",), ("debugged",), what=f"the symbols of {name}", debug=debug, cache=cache)
+    return read, bool(debugged)
+
 
 # Instructions that must agree before an image counts as found, and how many times as many as at any other place.
 _LEAST_EVIDENCE = 16

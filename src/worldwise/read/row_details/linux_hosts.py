@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from statistics import median
 
-from worldwise.base.counter_units import CYCLES
+from worldwise.base.units import CYCLES
 from worldwise.read.models import HostCase
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Conditions

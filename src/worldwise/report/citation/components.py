@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a run measured and with what, as a method section must say it: components with version, source and licence."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from worldwise.base.family_stages import declared
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LICENCES
 from worldwise.libraries.portable import Manifest, portables
 from worldwise.plan.catalogue import is_board
 from worldwise.read.models import Reading, Row, RunSummary
+from worldwise.report.tables import declared_tables
 
 UNIT = (
     "Unit (instr): instructions executed, counted exactly under emulation; the cost of measuring is measured and "
@@ -45,17 +45,6 @@ class Component:
     def text(self) -> str:
         """Title and version, without the number by which Debian starts a count of versions anew."""
         return f"{self.title} {self.version.rpartition(':')[2]}".rstrip()
-
-
-@dataclass(frozen=True)
-class Cited:
-    """What families/<name>/cited.py declares as CITED.
-
-    Attributes:
-        libraries: makes a component of a library that only this family measures, from its name; None for any other.
-    """
-
-    libraries: Callable[[str], Component | None]
 
 
 def tools(reading: Reading) -> list[Component]:
@@ -130,8 +119,8 @@ def _library(row: Row, run: RunSummary, own: Mapping[str, tuple[Manifest, str]])
     # With the core's instructions for AES it is the same library.
     known = portables().get(name) or portables().get(name.removesuffix("-ce"))
     if known is None:
-        for family in declared("cited", Cited).values():
-            if one := family.libraries(name):
+        for family in declared_tables().values():
+            if one := family.cited(name):
                 return one
         return Component(name, name, "", "a library of the user's own that is not here", "?", own=True)
     manifest = known.manifest

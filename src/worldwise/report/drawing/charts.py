@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation
 from worldwise.read.models import Reading
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.report.drawing.counts import by_size, by_variant, colours_of, cycles, price
 from worldwise.report.drawing.figures import CHART_KINDS, KINDS, WIDTHS, Choice, chosen
 from worldwise.report.drawing.layers import by_layer

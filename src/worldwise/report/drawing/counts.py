@@ -13,7 +13,7 @@ from worldwise.plan.spec import PLACES
 from worldwise.read.contests import Match, matches
 from worldwise.read.line_fit import LEAST_POINTS, FittedLine, fit_line
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import differ, in_reading_order, whole_calls
+from worldwise.read.rows import differ, in_reading_order, whole_calls
 from worldwise.report import contests
 from worldwise.report.drawing.library_colours import styles
 from worldwise.report.drawing.vega import WIDTH, Chart, axis, axis_of, chart, colour_of, tooltip

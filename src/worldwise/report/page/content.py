@@ -17,8 +17,8 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.contests import Match, fullest, matches
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import differ, in_reading_order, whole_calls
-from worldwise.read.samples import Samples
+from worldwise.read.rows import differ, in_reading_order, whole_calls
+from worldwise.read.run_counts import Samples
 from worldwise.records.models import Sample
 from worldwise.report.citation.components import UNIT, Component, included, libraries, samples_said, tools
 from worldwise.report.contests import names

@@ -13,7 +13,7 @@ from worldwise import __version__
 from worldwise.base.output.safe_text import Prose, visible
 from worldwise.base.tables import Section, count
 from worldwise.read.models import Reading
-from worldwise.read.samples import Samples
+from worldwise.read.run_counts import Samples
 from worldwise.report.answer import measured_lines
 from worldwise.report.drawing import vega
 from worldwise.report.explaining import masked_interrupts

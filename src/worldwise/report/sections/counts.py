@@ -7,7 +7,7 @@ from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread, whole
 from worldwise.plan.catalogue import family_of, takes_portables
 from worldwise.read.models import CLOCKS, Factor, Reading, Row
-from worldwise.read.row_order import in_reading_order
+from worldwise.read.rows import in_reading_order
 from worldwise.report.sections.units import unit_note
 from worldwise.report.tables import Group, Tables, declared_tables, operation_name, tables_of
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counter_units import NANOSECONDS
 from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
+from worldwise.base.units import NANOSECONDS
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import HostCase, Reading, Row
 

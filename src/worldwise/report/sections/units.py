@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from worldwise.base.counter_units import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
-from worldwise.read.includes import COUNTER_TAKEN_AWAY
+from worldwise.base.units import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.read.models import Reading
+from worldwise.read.readings import COUNTER_TAKEN_AWAY
 from worldwise.report.sections.linux_hosts import calls_optee
 
 _OF_CHIP = (

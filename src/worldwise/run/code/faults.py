@@ -9,7 +9,7 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf_files.symbol_addresses import address_name
+from worldwise.machine.elf_files.program_addresses import address_name
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine

@@ -21,8 +21,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
+from worldwise.machine.elf_files.program_addresses import symbol_address
 from worldwise.machine.elf_files.questions import ask
-from worldwise.machine.elf_files.symbol_addresses import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import MachineEnd, StartFrom

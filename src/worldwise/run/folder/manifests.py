@@ -19,10 +19,10 @@ from pydantic import (
 
 from worldwise import __version__
 from worldwise.base import files
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.json_model import parse_json
 from worldwise.base.toml.toml_model import first_problem
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import operations_of

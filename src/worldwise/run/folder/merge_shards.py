@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worldwise.base import files
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.records.model_predictions import Predicted
 from worldwise.run.folder import predictions
 from worldwise.run.folder import reproduction as compare

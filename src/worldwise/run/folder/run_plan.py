@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from worldwise import __version__
-from worldwise.base.counter_units import INSTRUCTIONS, Unit
+from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.inputs import draws_by_seed, inputs_seed

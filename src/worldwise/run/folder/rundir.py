@@ -14,9 +14,9 @@ from pathlib import Path, PurePath
 
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
-from worldwise.base.counter_units import INSTRUCTIONS
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import read_text
+from worldwise.base.units import INSTRUCTIONS
 from worldwise.run.folder.manifests import (
     _M,
     CASE_FILE,

@@ -16,7 +16,7 @@ from worldwise.base.json_model import parse_json
 from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
-from worldwise.machine.elf_files.symbol_addresses import symbol_address
+from worldwise.machine.elf_files.program_addresses import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin

@@ -22,7 +22,7 @@ from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.progress_notes import CaseEnd
-from worldwise.base.revision import revision
+from worldwise.lab.host.facts import revision
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries.own_library import own_libraries
 from worldwise.machine.machine import RECORDS

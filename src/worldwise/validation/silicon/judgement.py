@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from worldwise.base.counter_units import CYCLES
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import CYCLES
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board

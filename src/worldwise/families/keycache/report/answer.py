@@ -10,7 +10,7 @@ from worldwise.families.keycache.power_cut import GOOD
 from worldwise.families.keycache.report.lower_bound import ALLOWED, Hit
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.read.models import Attempt, Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
 from worldwise.report.table_builder import answer, name, number, per_side

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, factor, section_name, whole
 from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import is_quiet
 from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip
 
 # Okabe and Ito's.

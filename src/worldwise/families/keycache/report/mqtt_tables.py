@@ -9,8 +9,7 @@ from worldwise.base.units import size_text
 from worldwise.families.keycache.report.lower_bound import Floor
 from worldwise.families.keycache.spec import KEYCACHE_MQTT, RELAYS
 from worldwise.read.models import Reading, Row
-from worldwise.read.row_index import Key, RowIndex
-from worldwise.read.row_order import is_quiet
+from worldwise.read.rows import Key, RowIndex, is_quiet
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.table_builder import Column, answer, number, section
 from worldwise.report.tables import ScreenAnswer

@@ -29,11 +29,10 @@ from worldwise.plan.suite_list import PROJECT_FILE
 from worldwise.plan.user_code.project import Limit, Measure, Project, load_project
 from worldwise.run.code.application import Application, application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
-from worldwise.run.code.heap import most_heap
+from worldwise.run.code.heap import least_data_size, most_heap, starts_of
 from worldwise.run.code.order import DEFAULT_LIVES, Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.code.repository.benchmarks import count_benchmarks
-from worldwise.run.code.ta.heap import least_data_size, starts_of
 from worldwise.targets import own_code as machines
 from worldwise.targets.own_code import TA_ELF
 

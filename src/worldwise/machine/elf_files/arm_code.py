@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The direct branches of A32 and T32 code in an ELF file; only the process of `elf_files.reader` imports it."""
+"""Code for 32-bit Arm in an ELF file: its architecture, and the direct branches of A32 and T32.
+
+Only the process of `elf_files.reader` imports it.
+"""
 
 import struct
 from collections import defaultdict
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from elftools.elf.constants import SH_FLAGS
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
 
 # The symbols that say what stands from their address on (ELF for the Arm Architecture): A32, T32, data.
 _A32, _T32, _DATA = "$a", "$t", "$d"
@@ -109,3 +112,14 @@ def _wide(first: int, second: int) -> _Branch | None:
         return None
     near = two << 19 | one << 18 | (first & 0x3F) << 12 | (second & 0x7FF) << 1
     return _Branch(_signed(sign << 20 | near, 21), False)
+
+
+def arm_architecture(file: Any) -> int | None:
+    """The number of the architecture that its code was built for (Tag_CPU_arch); None if it does not say one."""
+    for section in file.elf.iter_sections():
+        if isinstance(section, ARMAttributesSection):
+            for public in section.iter_subsections():
+                for scope in public.iter_subsubsections():
+                    for one in scope.iter_attributes("TAG_CPU_ARCH"):
+                        return int(one.value)
+    return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order of rows, and which rows were measured on an undisturbed machine."""
+"""Rows in order and by their keys, and which of them were measured on an undisturbed machine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from worldwise.libraries.portable import CURVES, OPTIMISATIONS
 from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS
@@ -65,3 +65,29 @@ def in_reading_order(rows: Iterable[Row]) -> list[Row]:
 
 def _ranks(names: Iterable[str]) -> dict[str, int]:
     return {name: rank for rank, name in enumerate(dict.fromkeys(names))}
+
+
+Key = tuple[Hashable, ...]
+
+
+class RowIndex:
+    """Rows by their keys; of several with one key the last.
+
+    Attributes:
+        rows: one of each key, in the order in which the keys come.
+        keys: in the same order.
+    """
+
+    def __init__(self, rows: Iterable[Row], key: Callable[[Row], Key]) -> None:
+        self._found = {key(row): row for row in rows}
+        self.rows = list(self._found.values())
+        self.keys = list(self._found)
+
+    def row(self, *key: Hashable) -> Row | None:
+        """The row with this key; None if it was not measured."""
+        return self._found.get(key)
+
+    def median(self, *key: Hashable) -> float | None:
+        """The median of the row with this key; None if it was not measured."""
+        row = self.row(*key)
+        return row.median if row else None

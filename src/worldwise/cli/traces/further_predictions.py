@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predicting the cases of a run that was just measured, for `worldwise run --predict`."""
+"""Predicting more than the case that was named: a run that was just measured, for `run --predict`; other draws."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.common.progress import Notes
-from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.traces.plugin_runs import FOLLOWED, Session
 from worldwise.explain.layers import load_rules
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
+from worldwise.plan.inputs import seed_problem
 from worldwise.predict import cores as known
+from worldwise.predict.bounds import estimates
+from worldwise.predict.errors import ErrorLines
 from worldwise.records.model_predictions import FORMAT, Predicted, PredictedCase
 from worldwise.run.folder.predictions import store
 from worldwise.run.folder.rundir import Run
@@ -62,3 +67,30 @@ def predict_run(run: Run, tables: Mapping[str, str], notes: Notes, jobs: int) ->
         if some:
             table = hashlib.sha256(text.encode()).hexdigest()
             store(run, Predicted(format=FORMAT, core=core, table=table, plugin=plugin, cases=some))
+
+
+# Core, measure, place, and which call.
+Of = tuple[str, str, str, str]
+
+
+def require_draws(case: Case) -> None:
+    """Raise WorldwiseError if a case has one draw only."""
+    if problem := seed_problem(case):
+        raise WorldwiseError(f"{case.id}: --seeds: {problem}", "choose other cases with --case, or leave --seeds out")
+
+
+def other_draws(
+    session: Session, case: Case, cores: Mapping[str, str], seeds: int, whole: bool, errors: ErrorLines
+) -> Mapping[Of, tuple[int, ...]]:
+    """The predicted cycles of `seeds` - 1 other draws, as those of the case's own are told: of the first call, and the
+    median of the warm ones, as many as are followed of a run.
+
+    Raises WorldwiseError as predicting does.
+    """
+    found: defaultdict[Of, list[int]] = defaultdict(list)
+    for seed in range(case.seed + 1, case.seed + seeds):
+        draw = replace(case, seed=seed, samples=min(case.samples, FOLLOWED))
+        for core, predicted in session.predicted(draw, None, cores, whole).items():
+            for one in estimates(predicted, core, errors):
+                found[core, one.sample.measure, one.sample.place, one.state].append(one.cycles)
+    return {of: tuple(cycles) for of, cycles in found.items()}
