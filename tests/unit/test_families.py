@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One lookup says whose a case is, and a report is made without what measures."""
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 
 import screens
+from worldwise.base import family_stages
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, family_of
+from worldwise.plan.spec import Spec
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.readings import ON_BOARD, readings_of
 from worldwise.report.report import answers, sections
@@ -88,6 +92,22 @@ def test_a_family_is_imported_when_somebody_asks_for_it() -> None:
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     stages = [name.split(".")[2:] for name in done.stdout.split()]
     assert {family for family, *stage in stages if stage in (["tables"], ["images"])} == {"sha256"}
+
+
+def test_a_broken_file_of_a_family_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a family whose file cannot be imported counts as one without that file."""
+    specs = family_stages._Declared("spec", Spec)
+    images = family_stages._Declared("images", Spec)
+    with pytest.raises(TypeError, match=r"families\.echo\.images\.IMAGES is no Spec"):
+        images.get("echo")
+    assert "hello" not in images and images.get("hello") is None
+
+    def broken(name: str) -> NoReturn:
+        raise KeyError(name)
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.raises(ImportError, match=r"worldwise\.families\.hello\.spec"):
+        specs.get("hello")
 
 
 def _of_cases(reading: Reading, cases: Collection[str]) -> Reading:

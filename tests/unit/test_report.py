@@ -246,3 +246,13 @@ def test_a_narrow_terminal_shows_a_line_as_this() -> None:
         "  what was seen: a sentence that is longer than the terminal",
         "    is wide, so that it must be wrapped somewhere in it",
     ]
+
+
+def test_a_row_takes_the_fields_of_its_records_and_no_others(reading: Reading) -> None:
+    """If this fails, a field that a row has not is lost in silence, as a mistyped one is."""
+    row = reading.rows[0]
+    changed = row.model_copy(update={"first": row.counts.first + 1, "published_gap": "none", "place": "elsewhere"})
+    assert (changed.counts.first, changed.against.published_gap) == (row.counts.first + 1, "none")
+    assert changed.model_copy(update={"first": row.counts.first, "published_gap": "", "place": row.place}) == row
+    with pytest.raises(TypeError, match="Row has no frist"):
+        row.model_copy(update={"frist": 1})
