@@ -405,7 +405,7 @@ def _explain(directory: Path) -> str:
             "parts of a hash": _as_printed([parts_section(parts)]),
             "json": found.dump(found.to_json(before, rules)) + "\n",
             "difference, json": _digested(found.dump(found.difference_json(before, after, rules))),
-            "slices": exports.chrome_trace(found.slices(before.steps), "golden"),
+            "slices": exports.chrome_trace(found.slices(before.path.steps), "golden"),
             "speedscope": exports.speedscope(FLAME_STACKS, "golden"),
             "callgrind": exports.callgrind(FLAME_STACKS, "golden"),
             "folded": stacks.folded(FLAME_STACKS),

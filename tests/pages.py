@@ -7,7 +7,7 @@ from pathlib import Path
 import synthetic
 from flames import FLAME_STACKS
 from worldwise.base.tables import Section, Table
-from worldwise.explain.explanation import Explanation
+from worldwise.explain.explanation import Explanation, LevelPath
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.models import Row
@@ -27,7 +27,9 @@ def traced(run: Run, graph: str = "") -> Traced:
     manifest = run.complete_cases()[0]
     case = manifest.case()
     total = sum(FLAME_STACKS.values())
-    explanation = Explanation(case, "sign", "client", 3, "sample", total, 5, 0, FLAME_STACKS, 0, frozenset(), [], 0)
+    explanation = Explanation(
+        case, "sign", "client", 3, "sample", total, 5, 0, FLAME_STACKS, 0, frozenset(), LevelPath([], 0)
+    )
     layers = Section("Layers", Table(["layer", "self"], [["TA code", f"{total:,}"]], 1))
     return Traced(explanation, [layers], graph)
 

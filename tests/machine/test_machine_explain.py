@@ -149,10 +149,10 @@ def test_every_instruction_has_an_owner(text: str, explained: Watch, samples: Sa
         assert one.unknown < limit, f"{one.title}: {one.unknown} unknown"
         assert one.layers.get(UNKNOWN) is None or one.layers[UNKNOWN].self == one.unknown
         assert {name: count for name, count in one.unruled.items() if count > limit} == {}, one.title
-        assert one.steps_dropped == 0
+        assert one.path.dropped == 0
         check_facts(one)
         # A sample of several passes has no one path.
-        assert not one.steps or sum(step.instructions for step in one.steps) == one.instructions
+        assert not one.path.steps or sum(step.instructions for step in one.path.steps) == one.instructions
 
 
 @pytest.mark.parametrize("text", WATCHED)
@@ -235,7 +235,7 @@ def test_page_faults_are_on_the_stack(text: str, samples: Samples) -> None:
     for one in samples(text):
         functions = {name for name, image_name in one.functions if image_name == "linux"}
         assert {"el0_da", "do_mem_abort", "handle_mm_fault"} <= functions
-        assert sum(step.how == "sync" and step.lane == "normal EL1" for step in one.steps) >= 16
+        assert sum(step.how == "sync" and step.lane == "normal EL1" for step in one.path.steps) >= 16
 
 
 def test_a_signature_is_preempted_in_the_secure_world(watcher: Watcher, machine: Machine) -> None:
@@ -256,7 +256,7 @@ def test_a_signature_is_preempted_in_the_secure_world(watcher: Watcher, machine:
         assert one.unknown == 0
         # The other process had the processor while the TA's region was open.
         assert of_task(one, "optee-client") > 1_000_000
-        lanes = [(step.how, step.lane) for step in one.steps]
+        lanes = [(step.how, step.lane) for step in one.path.steps]
         interrupted = lanes.index(("fiq", "secure EL1"))
         away = lanes.index(("eret", "normal EL0"), interrupted)
         assert ("eret", "secure EL1") in lanes[away:] or ("eret", "secure EL0") in lanes[away:]

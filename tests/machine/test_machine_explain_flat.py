@@ -70,7 +70,7 @@ def test_a_board_is_explained(board: str, watcher: Watcher) -> None:
     one = watcher.watch(case, witness=WITNESS.get(board, 20_000))
     first, second = explained(one)
     for each in (first, second):
-        assert each.uncounted == 5 * sum(step.how == "irq" for step in each.steps) > 0
+        assert each.uncounted == 5 * sum(step.how == "irq" for step in each.path.steps) > 0
         assert each.facts["main", "program"].code_bytes > 0
     # The call with the input of the painted one: to the byte, whose lowest word was written.
     assert first.peak is not None
@@ -95,13 +95,13 @@ def test_both_states_of_trustzone_are_explained(case: str, watcher: Watcher) -> 
     one = watcher.watch(parse_case(case, 25, 0))
     # The secure stack cannot be unwound into the non-secure one.
     found = explained(one, witnessed=False)
-    assert any(step.how == "irq" for each in found for step in each.steps)
+    assert any(step.how == "irq" for each in found for step in each.path.steps)
     for each in found:
         names = {str(frame.function) for stack in each.stacks for frame in stack}
         assert {"gateway", "non-secure caller", "bench"} <= each.layers.keys()
         assert each.instructions - each.uncounted - each.measuring > 0
         if "sha256" in case:
-            assert each.uncounted == 5 * sum(step.how == "irq" for step in each.steps)
+            assert each.uncounted == 5 * sum(step.how == "irq" for step in each.path.steps)
             assert each.layers["secure"].self > 0.98 * each.instructions
             # One stack goes through both programs.
             assert {"main", "ops_sha256", "__acle_se_gate_library", "br_sha2small_round"} <= names

@@ -152,7 +152,7 @@ def test_one_stack_goes_through_all_worlds(make: Make) -> None:
 
 def test_the_path_has_every_change_of_level(make: Make) -> None:
     """If this fails, time lines are wrong."""
-    steps = only(make(whole_call(), samples_of([(1000, 1061)]))).steps
+    steps = only(make(whole_call(), samples_of([(1000, 1061)]))).path.steps
     assert [(step.at, step.instructions, step.how, step.lane, step.frame.function) for step in steps] == [
         (0, 30, "region", "normal EL0", "main"),
         (30, 10, "sync", "normal EL1", "vectors"),

@@ -13,7 +13,7 @@ from rich.console import Console
 from traces import CASE
 from worldwise.base.family_stages import declared
 from worldwise.base.tables import Section
-from worldwise.explain.explanation import Explained, Explanation, LevelStep
+from worldwise.explain.explanation import Explained, Explanation, LevelPath, LevelStep
 from worldwise.explain.frame_records import Agreement
 from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
@@ -54,8 +54,9 @@ def explanation(**fields: object) -> Explanation:
         stacks={(MAIN,): 500, (MAIN, SVC): 470, (MAIN, SVC, COPY): 1000, (MAIN, ODD): 20, (MAIN, NOWHERE): 10},
         lost=4,
         helpers=frozenset({"memcpy"}),
-        steps=[LevelStep(0, 500, "region", "normal EL0", MAIN), LevelStep(500, 1500, "sync", "normal EL1", SVC)],
-        steps_dropped=0,
+        path=LevelPath(
+            [LevelStep(0, 500, "region", "normal EL0", MAIN), LevelStep(500, 1500, "sync", "normal EL1", SVC)], 0
+        ),
     )
     return replace(made, **fields)  # type: ignore[arg-type]
 
@@ -118,7 +119,7 @@ def test_the_path_is_listed(rules: Rules) -> None:
     """If this fails, --path shows nothing, or all of a long path."""
     words = rows(rendered(explanation(), rules, 1, path=True))
     assert ["500", "1,500", "sync", "normal", "EL1", "svc", "(linux)"] in words
-    long = explanation(steps=[LevelStep(n, 1, "sync", "EL3", MAIN) for n in range(70)], steps_dropped=3)
+    long = explanation(path=LevelPath([LevelStep(n, 1, "sync", "EL3", MAIN) for n in range(70)], 3))
     text = rendered(long, rules, 1, path=True)
     assert "... and 10 more" in text
     assert sum(line[2:4] == ["sync", "EL3"] for line in rows(text)) == 60
@@ -241,5 +242,5 @@ def test_a_difference_as_json(rules: Rules) -> None:
 
 def test_slices_have_a_length() -> None:
     """If this fails, time lines have bars that cannot be seen."""
-    steps = [*explanation().steps, LevelStep(2000, 0, "eret", "normal EL0", MAIN)]
+    steps = [*explanation().path.steps, LevelStep(2000, 0, "eret", "normal EL0", MAIN)]
     assert [(one.begin, one.end) for one in explain_report.slices(steps)] == [(0, 500), (500, 2000)]

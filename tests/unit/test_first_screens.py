@@ -21,7 +21,7 @@ from board_run import FOLDER as BOARD_RUNS
 from worldwise import cli
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
-from worldwise.explain.explanation import Explanation
+from worldwise.explain.explanation import Explanation, LevelPath
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case, parse_case
@@ -174,8 +174,7 @@ def many(case: Case, measure: str, layers: int = 19, functions: int = 80) -> Exp
         stacks=stacks,
         lost=0,
         helpers=frozenset(),
-        steps=[],
-        steps_dropped=0,
+        path=LevelPath([], 0),
     )
 
 

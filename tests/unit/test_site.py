@@ -15,7 +15,7 @@ from flames import FLAME_STACKS, frame
 from pages import text_of
 from worldwise import cli
 from worldwise.base.tables import Section
-from worldwise.explain.explanation import Explanation
+from worldwise.explain.explanation import Explanation, LevelPath
 from worldwise.plan.case import Case
 from worldwise.read.run_counts import read_run
 from worldwise.report.page.history import HistoryRun, figures, sections
@@ -49,7 +49,9 @@ def steps(found: list[Section]) -> list[list[str]]:
 def explained(more: int) -> Explanation:
     """A trace of the case, in which one function executes so much more."""
     stacks = {stack: count + (more if stack[-1] == frame("entry") else 0) for stack, count in FLAME_STACKS.items()}
-    return Explanation(CASE, "sign", "mcu", 2, "sample", sum(stacks.values()), 5, 0, stacks, 0, frozenset(), [], 0)
+    return Explanation(
+        CASE, "sign", "mcu", 2, "sample", sum(stacks.values()), 5, 0, stacks, 0, frozenset(), LevelPath([], 0)
+    )
 
 
 def test_a_step_is_exact_and_has_its_revision(runs: list[Run]) -> None:

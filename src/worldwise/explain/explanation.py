@@ -41,6 +41,14 @@ class LevelStep:
 
 
 @dataclass(frozen=True)
+class LevelPath:
+    """A call's way through the exception levels: its steps, and how many changes of level came after the last one."""
+
+    steps: Sequence[LevelStep]
+    dropped: int
+
+
+@dataclass(frozen=True)
 class Explanation:
     """One pass through a region, with an owner for each instruction.
 
@@ -53,8 +61,7 @@ class Explanation:
         stacks: stack, root first -> own instructions of its last frame; their sum is `instructions`.
         lost: the part on stacks that could not be followed.
         helpers: frames that work for their callers.
-        steps: the call's path through the exception levels.
-        steps_dropped: changes of exception level beyond those recorded.
+        path: the call's way through the exception levels.
         facts: what else the functions do, by (function, image); empty where nobody has looked.
         peak: the deepest stack, on a board.
         masked: where the normal world could not take an interrupt; None where nobody has looked.
@@ -71,8 +78,7 @@ class Explanation:
     stacks: Stacks = field(repr=False)
     lost: int
     helpers: frozenset[str] = field(repr=False)
-    steps: Sequence[LevelStep] = field(repr=False)
-    steps_dropped: int
+    path: LevelPath = field(repr=False)
     facts: Mapping[tuple[str, str], Facts] = field(default_factory=dict, repr=False)
     peak: PeakStack | None = None
     masked: Masked | None = None

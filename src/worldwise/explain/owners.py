@@ -8,7 +8,7 @@ from itertools import chain, islice, pairwise
 from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.explanation import Explanation, LevelStep
+from worldwise.explain.explanation import Explanation, LevelPath, LevelStep
 from worldwise.explain.frame_records import Agreement, Witnesses
 from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
@@ -181,8 +181,7 @@ class Explainer:
             helpers=frozenset(
                 frame.function for frame in set(chain.from_iterable(stacks)) if self.rules.is_helper(frame.function)
             ),
-            steps=steps,
-            steps_dropped=dropped,
+            path=LevelPath(steps, dropped),
             facts=self._facts(regions),
             masked=masked_of(
                 regions,

@@ -344,7 +344,7 @@ def _write(one: Explanation, explainer: Explainer, session: Session, call: Expla
             lines = {} if call.following.inline else source_lines(explainer, sample)
             out.text(exports.callgrind(one.stacks, one.title, lines))
         case "chrome":
-            out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
+            out.text(exports.chrome_trace(explain_report.slices(one.path.steps), one.title))
         case "flame":
             out.text(flame_graph.flame_graph(one.stacks, one.title, flame_graph.Renderer(session.note)))
 

@@ -41,8 +41,8 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
         peak += masked_report.sections(explanation, explanation.masked)
     if path:
         return [*_layer_sections(explanation, rules), functions, *peak, _path_section(explanation)]
-    if explanation.steps:
-        switches = len(explanation.steps) - 1
+    if explanation.path.steps:
+        switches = len(explanation.path.steps) - 1
         functions.notes.append(Prose(f"{switches} changes of exception level or task; `--path` lists them."))
     return [*_layer_sections(explanation, rules), functions, *peak]
 
@@ -279,14 +279,14 @@ def _unknown_notes(explanation: Explanation) -> list[str]:
 def _path_section(explanation: Explanation) -> Section:
     rows = [
         [f"{step.at:,}", f"{step.instructions:,}", step.how, step.lane, str(step.frame)]
-        for step in explanation.steps[:_MOST_STEPS]
+        for step in explanation.path.steps[:_MOST_STEPS]
     ]
     notes: list[str] = []
-    rest = len(explanation.steps) - _MOST_STEPS
+    rest = len(explanation.path.steps) - _MOST_STEPS
     if rest > 0:
         notes.append(Prose(f"... and {rest} more: `--format chrome` has them all"))
-    if explanation.steps_dropped:
-        notes.append(f"{explanation.steps_dropped} changes of level came after the last one that was recorded")
+    if explanation.path.dropped:
+        notes.append(f"{explanation.path.dropped} changes of level came after the last one that was recorded")
     return Section("Path", Table(["at", "instructions", "by", "runs at", "begins in"], rows, 0, (2, 3, 4)), notes)
 
 
@@ -415,9 +415,9 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
                 "function": step.frame.function,
                 "image": step.frame.image,
             }
-            for step in explanation.steps
+            for step in explanation.path.steps
         ],
-        "steps_dropped": explanation.steps_dropped,
+        "steps_dropped": explanation.path.dropped,
         **({"stack": _peak_json(explanation.peak)} if explanation.peak else {}),
         **({"masked": masked_report.to_json(explanation.masked)} if explanation.masked else {}),
     }
