@@ -289,9 +289,9 @@ def test_the_steps_of_a_repository_compare_with_where_it_left(tmp_path: Path, en
     assert (tmp_path / "was" / "file").read_text() == "left"
     assert not any((tmp_path / "elsewhere").iterdir())
     calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    pictures = ["explain"] if ends == "3" else []
+    pictures = ["diff"] if ends == "3" else []
     assert [words[0] for words in calls] == ["run", "run", "compare", *pictures, "report"]
-    drawn = "runs-was/1 --diff runs-proposed/1 --case own/b/g --format flame --output report/difference.svg"
+    drawn = "runs-was/1 runs-proposed/1 --case own/b/g --format flame --output report/difference.svg"
     assert not pictures or " ".join(calls[3][1:]) == drawn
     for words in calls:
         command_of = cli.cli.get_command(None, words[0])  # type: ignore[arg-type] # a name alone is looked up

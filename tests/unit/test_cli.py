@@ -87,7 +87,7 @@ COMMANDS = dict(commands(cli.cli))
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
-    known |= {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
+    known |= {"diff", "vary"} | {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
     known |= {"judge", "calibrate", "contribute", "scheduler", "stack", "worker", "init", "exec"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
@@ -95,7 +95,7 @@ def test_every_command_is_there() -> None:
     of_lab |= {"yanked"}
     assert {two for one, two in below if one == "lab"} == of_lab
     assert {two for one, two in below if one == "cache"} == {"clean"}
-    assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}
+    assert {two for one, two in below if one == "validation"} == {"measure", "show", "check", "stacks", "slow-down"}
     assert {two for one, two in below if one == "stack"} == {"check"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
 

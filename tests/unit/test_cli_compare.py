@@ -95,7 +95,7 @@ def test_the_first_screen_says_where_to_go_on(call: Call, runs_dir: Path, ids: l
     assert len(found) == 2
     for command in found:
         words = shlex.split(command)
-        assert words[:5] == ["worldwise", "explain", ids[0], "--diff", ids[2]]
+        assert words[:4] == ["worldwise", "diff", ids[0], ids[2]]
         assert words[words.index("--runs") + 1] == str(runs_dir)
         assert words[words.index("--case") + 1] in (CASE.id, OTHER.id)
         assert words[-4:] == ["--measure", "invoke", "--place", "client"]
@@ -136,7 +136,7 @@ def test_a_comparison_of_many_cases_is_one_screen(runs_dir: Path, ids: list[str]
     assert "57 more rows changed (`--full` lists them)." in lines and "38 more (`--full` lists them)." in lines
     # The greatest change first.
     assert "size=95B" in lines[4]
-    assert f"worldwise explain {ids[0]} --diff {ids[2]}" in stream.getvalue()
+    assert f"worldwise diff {ids[0]} {ids[2]}" in stream.getvalue()
     assert "'linux-armv8/mbedtls36-O2/verify,curve=secp521r1,size=95B'" not in stream.getvalue()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise explain` as a user calls it wrongly: told at once, before a lab is looked for."""
+"""`explain`, `diff`, `vary` and their checks as a user calls them wrongly: told at once, before a lab is looked for."""
 
 import contextlib
 import importlib
@@ -19,10 +19,9 @@ from worldwise.machine import qemu
 from worldwise.plan.case import Case, parse_case
 from worldwise.run.folder.rundir import Run
 
-cli_explain = importlib.import_module("worldwise.cli.traces.explain")
-varied = importlib.import_module("worldwise.cli.traces.dependence")
+varied = importlib.import_module("worldwise.cli.traces.vary")
 tools = importlib.import_module("worldwise.cli.traces.plugin_runs")
-between = importlib.import_module("worldwise.cli.traces.explained_difference")
+between = importlib.import_module("worldwise.cli.traces.diff")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
 ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"
@@ -34,7 +33,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command, without a lab."""
+    """Calls a command, without a lab."""
 
     def no_lab(*_: object) -> NoReturn:
         raise AssertionError("the lab was asked for")
@@ -42,7 +41,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def call(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(tools, "open_lab", no_lab)
         monkeypatch.setattr(varied, "open_lab", no_lab)
-        answer = command_line.call(monkeypatch, capsys, "explain", *arguments)
+        answer = command_line.call(monkeypatch, capsys, *arguments)
         return answer.status, answer.out, answer.told
 
     return call
@@ -50,21 +49,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def test_help_names_every_way(call: Call) -> None:
     """If this fails, a user does not find what the command can do."""
-    status, out, _ = call("--help-all")
+    status, out, _ = call("explain", "--help-all")
     assert status == 0
-    for word in (
-        "--diff",
-        "--witness",
-        "--why",
-        "--slow-down",
-        "--inline",
-        "--path",
-        "--vary",
-        "folded",
-        "flame",
-        "--fresh",
-        "OLD_RUN --diff NEW_RUN",
-    ):
+    for word in ("--why", "--inline", "--path", "folded", "flame", "--fresh", "`worldwise diff`"):
         assert word in out
 
 
@@ -87,14 +74,8 @@ def test_help_names_every_way(call: Call) -> None:
         (["nothing-of-that-kind"], "or a path; or a case: TARGET/VARIANT/OPERATION"),
         (["linux/mbedtls-nist-O2/empty-invoke"], "is not one of target 'linux'"),
         (["a/b"], "a case is TARGET/VARIANT/OPERATION"),
-        ([CASE, "--diff", "optee/mbedtls-nist-O2"], "a case is TARGET/VARIANT/OPERATION"),
-        (
-            [CASE, "--diff", CASE, "--format", "folded"],
-            "--diff can be printed as table or markdown or json or flame, not as folded",
-        ),
         ([CASE, "--format", "svg"], "'svg' is not one of"),
         ([CASE, "--measure", "sign"], "optee/mbedtls-nist-O2/empty-invoke has no measure sign it has: "),
-        ([SIGNED, "--diff", CASE, "--measure", "sign"], "optee/mbedtls-nist-O2/empty-invoke has no measure sign"),
         (
             [SIGNED, "--format", "flame"],
             "--format flame takes one region: choose with --measure, of a run with --case",
@@ -102,20 +83,8 @@ def test_help_names_every_way(call: Call) -> None:
         ([CASE, "--samples", "0"], "0 is not in the range"),
         ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
         ([CASE, CASE], "unexpected extra argument"),
-        (
-            [CASE, "--vary", "key"],
-            "inputs of a call are varied on boards, in plain Linux, and of 'sign' by a",
-        ),
-        (
-            [ON_BOARD, "--vary", "nonse"],
-            "--vary 'nonse' is not known. Allowed: key, nonce, message. did you mean 'nonce'?",
-        ),
-        (
-            [ON_BOARD, "--vary", "key", "--format", "flame"],
-            "--vary can be printed as table, markdown, json, not as flame",
-        ),
         ([CASE, "--clock", "1GHz"], "--clock is for --core"),
-        ([CASE, "--core", "cortex-a72", "--diff", CASE], "--core takes none of --diff, --why, --annotate, --slow-down"),
+        ([CASE, "--core", "cortex-a72", "--why", "memcpy"], "--core does not go with --why or --annotate"),
         ([CASE, "--core", "cortex-a72", "--format", "flame"], "its formats: table, markdown, json"),
         ([CASE, "--core", "cortex-a73"], "cortex-a73"),
         ([CASE, "--core", "cortex-m4"], "its code is A64, and a cortex-m4 cannot run it"),
@@ -123,23 +92,43 @@ def test_help_names_every_way(call: Call) -> None:
             [ON_BOARD, "--core", "cortex-m4"],
             "the stretches with interrupts masked, which are followed on Armv8-A alone",
         ),
-        ([ON_BOARD, "--vary", "key", "--core", "cortex-m4"], "--vary takes a CASE, and of the options only"),
-        ([ON_BOARD, "--vary", "key", "--index", "0"], "--vary takes a CASE, and of the options only"),
-        ([ON_BOARD, "--vary", "key", "--diff", CASE], "--vary takes a CASE, and of the options only --implementation"),
     ],
 )
 def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list[str], said: str) -> None:
     """If this fails, a slip costs the user a machine's boot."""
-    status, out, err = call(*arguments)
+    status, out, err = call("explain", *arguments)
     assert out == "" and status in (1, 2)
     assert said in err
 
 
-def test_a_run_is_not_timed(call: Call, whole_run: Run) -> None:
-    """If this fails, --slow-down of a run does something that nobody asked for."""
-    status, _, err = call(whole_run.path, "--slow-down")
-    assert status == 2
-    assert "--slow-down takes a CASE" in err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["diff", CASE], "Missing argument 'AFTER'"),
+        (["diff", CASE, "latest"], "BEFORE and AFTER are two cases, or two runs"),
+        (["diff", "optee/mbedtls-nist-O2", CASE], "a case is TARGET/VARIANT/OPERATION"),
+        (["diff", CASE, CASE, "--format", "folded"], "'folded' is not one of"),
+        (["diff", SIGNED, SIGNED, "--format", "flame"], "--format flame takes one region: choose with --measure"),
+        (["diff", CASE, SIGNED, "--measure", "sign"], "optee/mbedtls-nist-O2/empty-invoke has no measure sign"),
+        (["diff", CASE, SIGNED], "have no measure in common choose two cases of one operation"),
+        (["vary", CASE, "key"], "inputs of a call are varied on boards, in plain Linux, and of 'sign' by a"),
+        (["vary", CASE], "inputs of a call are varied on boards, in plain Linux, and of 'sign' by a"),
+        (
+            ["vary", ON_BOARD, "nonse"],
+            "input 'nonse' is not known. Allowed: key, nonce, message. did you mean 'nonce'?",
+        ),
+        (["vary", ON_BOARD, "key", "--format", "flame"], "'flame' is not one of"),
+        (["vary", "latest", "key"], "a case is TARGET/VARIANT/OPERATION"),
+        (["validation", "slow-down", "latest"], "a case is TARGET/VARIANT/OPERATION"),
+        (["validation", "slow-down", ON_BOARD, "--vary", "nonse"], "did you mean 'nonce'?"),
+        (["validation", "stacks", CASE, "--measure", "sign"], "has no measure sign"),
+    ],
+)
+def test_a_wrong_difference_or_input_is_told_before_anything_is_run(call: Call, words: list[str], said: str) -> None:
+    """If this fails, a slip costs the user a machine's boot."""
+    status, out, err = call(*words)
+    assert out == "" and status in (1, 2)
+    assert said in err
 
 
 def test_a_difference_of_runs_called_wrongly_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
@@ -149,16 +138,15 @@ def test_a_difference_of_runs_called_wrongly_is_told(call: Call, whole_run: Run,
     library = tmp_path / "library"
     shutil.copytree(paths.REPOSITORY / "docs/examples/c25519", library)
     for words, said in (
-        ([whole_run.path, "--diff", CASE], "--diff of a RUN takes a RUN, the newer one"),
-        ([whole_run.path, "--diff", "2031", "--runs", tmp_path], "no run '2031'"),
-        ([whole_run.path, "--diff", whole_run.path, "--why", "memcpy"], "takes none of --why"),
-        ([whole_run.path, "--diff", whole_run.path, "--format", "flame"], "choose with --case and --measure"),
-        ([whole_run.path, "--diff", whole_run.path, "--case", "optee/none/*"], "no complete case that matches"),
-        ([whole_run.path, "--diff", other.path, "--case", CASE], "do not have the same number of calls in both"),
-        ([whole_run.path, "--diff", elsewhere.path], "do not have a case in common"),
-        ([whole_run.path, "--diff", whole_run.path, "--implementation", tmp_path], "has no implementation.toml"),
+        ([whole_run.path, CASE], "BEFORE and AFTER are two cases, or two runs"),
+        ([whole_run.path, "2031", "--runs", tmp_path], "no run '2031'"),
+        ([whole_run.path, whole_run.path, "--format", "flame"], "choose with --measure, of runs with --case"),
+        ([whole_run.path, whole_run.path, "--case", "optee/none/*"], "no complete case that matches"),
+        ([whole_run.path, other.path, "--case", CASE], "do not have the same number of calls in both"),
+        ([whole_run.path, elsewhere.path], "do not have a case in common"),
+        ([whole_run.path, whole_run.path, "--implementation", tmp_path], "has no implementation.toml"),
     ):
-        status, out, err = call(*words)
+        status, out, err = call("diff", *words)
         assert (out, status in (1, 2)) == ("", True), words
         assert said in err, (words, err)
 
@@ -208,16 +196,16 @@ def test_a_difference_of_runs_is_of_the_same_calls_each_with_its_own_library(
 
 def test_a_run_of_several_cases_is_no_flame_graph(call: Call, whole_run: Run) -> None:
     """If this fails, the first case is run before the user hears that the call is wrong."""
-    status, _, err = call(whole_run.path, "--format", "flame")
+    status, _, err = call("explain", whole_run.path, "--format", "flame")
     assert status == 2
     assert "--format flame takes one region" in err
 
 
 def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a wrong name is a traceback, or an empty answer."""
-    status, _, err = call("latest", "--runs", tmp_path)
+    status, _, err = call("explain", "latest", "--runs", tmp_path)
     assert (status, "no run" in err.lower() or "there is none" in err.lower()) == (1, True), err
-    status, _, err = call(whole_run.path, "--case", "optee/none/*")
+    status, _, err = call("explain", whole_run.path, "--case", "optee/none/*")
     assert status == 1
     assert "has no complete case that matches optee/none/*" in err
     assert "optee/mbedtls-nist-O2/empty-invoke" in err

@@ -263,7 +263,7 @@ def test_only_the_first_question_costs_a_process(cache: Path, monkeypatch: pytes
 
 
 def test_a_program_without_functions_has_none(tmp_path: Path) -> None:
-    """If this fails, `explain --vary` of a program that says no function is a traceback."""
+    """If this fails, `vary` of a program that says no function is a traceback."""
     path = tmp_path / "elf"
     path.write_bytes(elf32([Section(".symtab", 2, bytes(16), link=3, entsize=16)]))
     assert functions(path) == []

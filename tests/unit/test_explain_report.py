@@ -127,7 +127,7 @@ def test_the_path_is_listed(rules: Rules) -> None:
 
 
 def test_a_difference_is_shown(rules: Rules) -> None:
-    """If this fails, --diff does not say what changed."""
+    """If this fails, `diff` does not say what changed."""
     after = explanation(instructions=1000, stacks={(MAIN,): 600, (MAIN, SVC): 400})
     text = difference(explanation(), after, rules)
     assert "after / before = 0.5000, -1,000 instructions" in text
@@ -140,7 +140,7 @@ def test_a_difference_is_shown(rules: Rules) -> None:
 
 
 def test_a_difference_shows_what_functions_access(rules: Rules) -> None:
-    """If this fails, --diff is silent on loads, stores and bytes of code."""
+    """If this fails, `diff` is silent on loads, stores and bytes of code."""
     some = {("memcpy", "linux"): Facts(loads=8, stores=4, code={0: 4, 4: 4})}
     more = {("memcpy", "linux"): Facts(loads=10, stores=3, taken=1, code={0: 4})}
     after = replace(explanation(instructions=1000, stacks={(MAIN,): 600, (MAIN, SVC): 400}), facts=more)
@@ -232,7 +232,7 @@ def test_json_has_every_figure_and_is_stable(rules: Rules) -> None:
 
 
 def test_a_difference_as_json(rules: Rules) -> None:
-    """If this fails, --diff --format json cannot be read."""
+    """If this fails, `diff --format json` cannot be read."""
     after = explanation(instructions=1000, stacks={(MAIN,): 600, (MAIN, SVC): 400})
     document = json.loads(explain_report.dump(explain_report.difference_json(explanation(), after, rules)))
     assert {"name": "client", "before": 500, "after": 600} in document["layers"]

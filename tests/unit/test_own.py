@@ -536,7 +536,7 @@ def test_a_command_forgets_what_it_brought(
         raise WorldwiseError("enough")
 
     monkeypatch.setattr(own_libraries, "bring", stop)
-    monkeypatch.setattr(importlib.import_module("worldwise.cli.traces.explain"), "open_run", lambda *_: None)
+    monkeypatch.setattr(importlib.import_module("worldwise.cli.traces.plugin_runs"), "open_run", lambda *_: None)
     words = {"run": ["run"], "explain": ["explain", "latest"]}[command]
     CliRunner().invoke(cli, [*words, "--implementation", str(folder)])
     assert [len(one) for one in seen] == [1]

@@ -86,7 +86,7 @@ def test_a_stack_that_ends_too_early_is_no_way() -> None:
     ids=["the same", "assembly", "the stack ends", "another call", "another caller"],
 )
 def test_moments_are_judged(witness: Witness, verdict: str) -> None:
-    """If this fails, --witness confirms a stack that is wrong."""
+    """If this fails, `validation stacks` confirms a stack that is wrong."""
     found = agreement([witness], lambda _: rule, lambda _: "leaf (program)")
     said = {"same": found.same, "frameless": found.frameless, "differing": len(found.differing)}
     assert said == dict.fromkeys(said, 0) | {verdict: 1}

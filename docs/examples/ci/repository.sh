@@ -33,7 +33,7 @@ cd "$proposed"
 cd "$out"
 case=$(awk -F, 'NR > 1 && $NF == "true" {print $13, $1}' report/rows.csv | sort -gr | head -n 1 | cut -d ' ' -f 2)
 made=
-if [ -n "$case" ] && "$worldwise" explain runs-was/* --diff runs-proposed/* --case "$case" --format flame \
+if [ -n "$case" ] && "$worldwise" diff runs-was/* runs-proposed/* --case "$case" --format flame \
 	--output report/difference.svg; then
 	made="\`difference.svg\`, the differential flame graph of $case"
 fi

@@ -43,6 +43,13 @@ _COMMANDS = {
             first=True,
         ),
         ListedCommand(
+            "diff",
+            "Say which code two cases, or two runs, differ by",
+            "worldwise.cli.traces.diff:diff",
+            first=True,
+        ),
+        ListedCommand("vary", "Say whether what a case executes depends on a secret", "worldwise.cli.traces.vary:vary"),
+        ListedCommand(
             "predict",
             "Predict the cycles of a case on a named core",
             "worldwise.cli.traces.predict:predict",

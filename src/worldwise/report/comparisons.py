@@ -77,10 +77,10 @@ def explain_commands(comparison: Comparison, runs: str = "") -> list[str]:
     for row in list(reversed(rows.values()))[:_FEW_COMMANDS]:
         region = ["--measure", row.measure, "--place", row.place]
         if not comparison.a.selection:
-            runs_of = [comparison.a.run, "--diff", comparison.b.run]
-            found.append(_typed(["worldwise", "explain", *runs_of], folder, ["--case", row.case], region))
+            runs_of = [comparison.a.run, comparison.b.run]
+            found.append(_typed(["worldwise", "diff", *runs_of], folder, ["--case", row.case], region))
         elif row.place == row.place_b:
-            found.append(_typed(["worldwise", "explain", row.case_b], ["--diff", row.case], region))
+            found.append(_typed(["worldwise", "diff", row.case], [row.case_b], region))
     return found
 
 

@@ -87,8 +87,8 @@ class Varied:
     seconds: float
 
 
-def require_variable(case: Case, words: Sequence[str]) -> None:
-    """Raise WorldwiseError unless these inputs of the case's operation can be varied."""
+def inputs_of(case: Case) -> Sequence[str]:
+    """The inputs of a case's operation that can be varied. Raises WorldwiseError if there are none."""
     known = INPUTS.get(case.operation)
     in_ta = kind_of(case.target) == OPTEE
     if not takes_portables(case.target) and not (
@@ -101,9 +101,15 @@ def require_variable(case: Case, words: Sequence[str]) -> None:
     if known is None:
         why = "a verifier has no secrets" if case.operation == "verify" else "it has no secrets"
         raise WorldwiseError(f"{case.id}: {why}", f"operations with secrets are {', '.join(INPUTS)}")
+    return tuple(known)
+
+
+def require_variable(case: Case, words: Sequence[str]) -> None:
+    """Raise WorldwiseError unless these inputs of the case's operation can be varied."""
+    known = inputs_of(case)
     for word in words:
         if word not in known:
-            raise choice_error(f"{case.id}: --vary", word, known)
+            raise choice_error(f"{case.id}: input", word, known)
 
 
 def _program(case: Case) -> Sequence[str]:

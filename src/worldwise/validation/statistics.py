@@ -213,7 +213,7 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
     lines.sort(key=lambda line: (line["core"], line["kind"]))
     listed = ",\n".join(json.dumps(line) for line in lines)
-    return f'{{"format": 1, "made_by": "worldwise run validation", "lines": [\n{listed}\n]}}\n'
+    return f'{{"format": 1, "made_by": "worldwise validation measure", "lines": [\n{listed}\n]}}\n'
 
 
 def _line(core: str, kind: str, one: FigureErrors) -> dict[str, object]:

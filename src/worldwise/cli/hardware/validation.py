@@ -12,6 +12,7 @@ from worldwise.base.output import safe_text
 from worldwise.cli.common.help_screen import Group
 from worldwise.cli.common.options import runs_option
 from worldwise.cli.common.progress import Steps
+from worldwise.cli.hardware.plugin_checks import slow_down, stacks
 from worldwise.report.first_screen import first_screen
 from worldwise.report.formats.printed_sections import print_sections
 from worldwise.validation.bench import CellBench
@@ -24,18 +25,39 @@ from worldwise.validation.report import first_sections, sections
 
 _MORE = "By kind of code, all ways to predict, and what is left out: --full. Each figure: --every."
 # The folder in that of the runs.
-FOLDER = "validation"
+_FOLDER = "validation"
 
 
 @click.group(cls=Group)
 def validation() -> None:
-    """Compare predicted cycles with published cycles of hardware, to which the models were never fitted."""
+    """Compare predicted cycles with published cycles of hardware, to which the models were never fitted.
 
-
-def measure_into(folder: Path, jobs: int | None = None, kept: bool = False, changed: bool = False) -> None:
-    """Run all cells, print the tables, and write the run's files into a folder; `changed`: those of cores whose table
-    has changed since the repository's run. Raises WorldwiseError.
+    `stacks` and `slow-down` check the plugin that `worldwise explain` uses.
     """
+
+
+validation.add_command(stacks)
+validation.add_command(slow_down)
+
+
+@validation.command()
+@click.option("--jobs", type=click.IntRange(1), help="Emulators at a time.  [default: one a processor]")
+@click.option("--keep", "kept", is_flag=True, help="Make it the run of this repository, from which error lines come.")
+@click.option(
+    "--changed", is_flag=True, help="Only the cores whose table has changed; other rows are the repository's run's."
+)
+@runs_option
+def measure(jobs: int | None, kept: bool, changed: bool, runs: Path) -> None:
+    """Build the measured libraries, run every figure's code through the models, and print the errors.
+
+    The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
+    Programs of a Cortex-M are compiled as those of boards. It takes minutes, once they exist. The files are in
+    RUNS/validation.
+
+    \b
+      worldwise validation measure
+    """
+    folder = runs / _FOLDER
     if kept:
         paths.require_checkout("keeping a run of the validation")
     steps = Steps()
@@ -59,26 +81,6 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False, chan
         keep(run)
     print_sections(sections(run), safe_text.console())
     safe_text.echo(f"\nrun.json, errors.json and scatter.svg are in {folder}")
-
-
-@validation.command()
-@click.option("--jobs", type=click.IntRange(1), help="Emulators at a time.  [default: one a processor]")
-@click.option("--keep", "kept", is_flag=True, help="Make it the run of this repository, from which error lines come.")
-@click.option(
-    "--changed", is_flag=True, help="Only the cores whose table has changed; other rows are the repository's run's."
-)
-@runs_option
-def measure(jobs: int | None, kept: bool, changed: bool, runs: Path) -> None:
-    """Build the measured libraries, run every figure's code through the models, and print the errors.
-
-    The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
-    Programs of a Cortex-M are compiled as those of boards. It takes minutes, once they exist. The files are in
-    RUNS/validation.
-
-    \b
-      worldwise validation measure
-    """
-    measure_into(runs / FOLDER, jobs, kept, changed)
 
 
 @validation.command()

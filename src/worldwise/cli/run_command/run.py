@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 _LATEST = "latest"
 # `--option-sweep` without a suite.
 _SWEPT = "options"
-# No suite of cases: predictions against hardware. It takes these options alone.
-_VALIDATION = "validation"
-_WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
@@ -68,8 +65,6 @@ def run(**typed: Any) -> int:
     """
     call = Call.taken(typed)
     kind = kinds.chosen()
-    if kind is kinds.SUITE and call.what.suite == _VALIDATION:
-        return _validation(call)
     if call.shown.sarif:
         check_output(call.shown.sarif)
     if kind is kinds.FOLDER:
@@ -302,14 +297,3 @@ def _with_swept(planned: Suite) -> Suite:
         return swept(planned)
     except WorldwiseError:
         return planned
-
-
-def _validation(call: Call) -> int:
-    """Runs the validation of the models. Raises click.UsageError for an option that only cases have."""
-    from worldwise.cli.hardware.validation import FOLDER, measure_into
-
-    for parameter in click.get_current_context().command.params:
-        if parameter.name and parameter.name not in _WITH_VALIDATION and not is_default(parameter.name):
-            raise click.UsageError(f"the validation has no cases, so it does not accept {parameter.opts[0]}")
-    measure_into(call.shown.runs / FOLDER, call.where.here.jobs)
-    return 0

@@ -35,13 +35,14 @@ from worldwise.machine.qemu import WATCHED_SILENCE
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.plan.spec import OWN
+from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.model_predictions import PredictedCase
 from worldwise.report.formats.printed_sections import markdown_text, print_sections
 from worldwise.run.folder.own_entries import check_same
-from worldwise.run.folder.rundir import Run
+from worldwise.run.folder.rundir import NoRunError, Run, open_run
 from worldwise.run.traces.model_cache import ModelStore
 from worldwise.run.traces.watch import Watched, Watcher, is_flat
 from worldwise.run.ways import case_digest
@@ -51,6 +52,8 @@ from worldwise.targets.optee import OpteeMachineTarget
 
 # The width of tables in a file or a pipe.
 _WIDTH = 140
+# The most cases that are suggested to somebody who typed only an operation.
+_MOST_CASES = 4
 # For a run's case, so many regions of a kind are followed after the first and the warm-up ones.
 FOLLOWED = 3
 
@@ -311,3 +314,25 @@ def measures_of(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]
 def outermost(places: Sequence[str]) -> str:
     """The place around all others."""
     return next((place for place in ("client", "linux") if place in places), places[-1])
+
+
+def is_case(what: str) -> bool:
+    """Whether a word names a case; else it names a run."""
+    return "/" in what and not Path(what).is_dir()
+
+
+def open_named(what: str, runs: Path) -> Run:
+    """The run of that name. If there is none, the error says how to name a case, and which cases have the operation."""
+    try:
+        return open_run(what, runs)
+    except NoRunError as error:
+        operation = named_operation(what)
+        cases = cases_of(operation) if operation else []
+        if not cases:
+            raise WorldwiseError(error.message, f"{error.hint}; or a case: TARGET/VARIANT/OPERATION") from error
+        meant = "" if what == operation else f"Did you mean '{operation}'? "
+        more = f" and {len(cases) - _MOST_CASES} more in the suites" if len(cases) > _MOST_CASES else ""
+        listed = f"Of {operation} there are {', '.join(cases[:_MOST_CASES])}{more}"
+        raise WorldwiseError(
+            error.message, f"say a run, or a case: TARGET/VARIANT/OPERATION. {meant}{listed}"
+        ) from error

@@ -1,41 +1,108 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was typed after `worldwise explain` and `worldwise predict`: what to follow, how, and how to show it."""
+"""What was typed after `explain`, `diff`, `vary` and `predict`: what to follow, how, and how to show it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from worldwise.base.units import parse_frequency
-from worldwise.cli.common.options import TypedCall, TypedRecord
-from worldwise.cli.traces.plugin_runs import Session
+from worldwise.cli.common.options import TypedCall, TypedRecord, number_option
+from worldwise.cli.traces.plugin_runs import (
+    Session,
+    cases_of_run,
+    is_case,
+    measures_of,
+    open_named,
+    outermost,
+    with_own,
+)
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules
+from worldwise.explain.owners import Explainer
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite_file.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.predict import cores as known
+from worldwise.records.models import Sample
 from worldwise.report.predictions import CLOCK
+from worldwise.run.folder.rundir import Run
 
 EXPLAIN_FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "chrome", "flame")
 PREDICT_FORMATS = ("text", "markdown", "csv", "json", "flame")
 DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
+VARY_FORMATS = ("table", "markdown", "json")
 # These formats show any number of regions.
 DOCUMENTS = ("table", "markdown")
+# Where the first screen alone is printed.
+MORE = "All tables: the same command with --full."
 # These show times of stretches.
 _TIMED = (*DOCUMENTS, "json")
 # These say which functions take the cycles, whatever is asked for.
 _BY_FUNCTION = ("markdown", "json", "flame")
 # Functions of a table, unless --top says.
 _TOP = 15
-# Instructions between two comparisons with the stack in memory.
-_WITNESS = 10_000
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+# The rare options of `followed_options`, as `--help-all` lists them.
+RARE_FOLLOWED = ("samples", "warmup", "fresh", "runs", "locked")
+
+
+def case_option(command: _Command) -> _Command:
+    """`--case PATTERN`, of a run."""
+    words = "Only the cases of the run that match."
+    return click.option("--case", "wanted", multiple=True, metavar="PATTERN", help=words)(command)
+
+
+def implementation_option(words: str) -> Callable[[_Command], _Command]:
+    """`--implementation DIR`."""
+    path = click.Path(path_type=Path)
+    return click.option("--implementation", "directories", multiple=True, metavar="DIR", type=path, help=words)
+
+
+def region_options(command: _Command) -> _Command:
+    """`--measure`, `--place` and `--index`: the fields of ExplainedRegion."""
+    for option in (
+        click.option("--index", type=click.IntRange(0), metavar="N", help="This sample.  [default: the median one]"),
+        click.option(
+            "--place", metavar="NAME", help="Where it is measured: ta, client, linux, mcu.  [default: the outermost]"
+        ),
+        click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]"),
+    ):
+        command = option(command)
+    return command
+
+
+def followed_options(command: _Command) -> _Command:
+    """`--samples`, `--warmup`, `--inline` and `--fresh`: which calls the plugin follows, and how."""
+    for option in (
+        click.option("--fresh", is_flag=True, help="Run it again, even if the cache keeps an equal trace."),
+        click.option(
+            "--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them."
+        ),
+        number_option("--warmup", click.IntRange(0, MAX_WARMUP), 1, "Warm-up calls of a CASE."),
+        number_option("--samples", click.IntRange(1, MAX_SAMPLES), 3, "Samples of a CASE."),
+    ):
+        command = option(command)
+    return command
+
+
+def shown_options(command: _Command) -> _Command:
+    """`--full` and `--top`: how much is shown."""
+    for option in (
+        click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15."),
+        click.option("--full", is_flag=True, help="Print all tables, not the first screen alone."),
+    ):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True)
-class NamedCases(TypedRecord):
-    """The case, or the cases of a run or a suite, with the folders of the user's own libraries."""
+class Chosen(TypedRecord):
+    """Which cases of a run, which calls of a case, and the folders of the user's own libraries."""
 
-    what: str
     wanted: tuple[str, ...]
     directories: tuple[Path, ...]
     samples: int
@@ -48,12 +115,46 @@ class NamedCases(TypedRecord):
 
 
 @dataclass(frozen=True)
+class NamedCases(Chosen):
+    """The case, or the run or suite whose cases are meant."""
+
+    what: str
+
+    def cases(self) -> list[tuple[Case, Run | None]]:
+        """The case that is named, or those of the run, each with the run. Raises WorldwiseError."""
+        if is_case(self.what):
+            return [(self.case(self.what), None)]
+        run = open_named(self.what, self.runs)
+        with_own(run, self.directories)
+        return cases_of_run(run, self.wanted)
+
+
+@dataclass(frozen=True)
+class TwoSides(Chosen):
+    """Two cases, or two runs."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class ExplainedRegion(TypedRecord):
     """Which region of a case: all measures, the outermost place and the median sample, unless they are named."""
 
     measure: str | None
     place: str | None
     index: int | None
+
+    def samples(self, explainer: Explainer) -> list[Sample]:
+        """One of each measure that is asked for. Raises WorldwiseError for one that the case lacks."""
+        return [
+            explainer.sample(name, self.place or outermost(places), self.index)
+            for name, places in measures_of(explainer.case, self.measure).items()
+        ]
+
+    def explanations(self, explainer: Explainer) -> list[Explanation]:
+        """One of each measure that is asked for. Raises WorldwiseError as `samples` does."""
+        return [explainer.explain(sample) for sample in self.samples(explainer)]
 
 
 @dataclass(frozen=True)
@@ -62,21 +163,10 @@ class Following(TypedRecord):
 
     fresh: bool
     inline: bool
-    witness: bool
 
     def session(self, rules: Rules) -> Session:
         """The tools that follow it so."""
-        return Session(rules, self.fresh, self.inline, _WITNESS if self.witness else 0)
-
-
-@dataclass(frozen=True)
-class InPlace(TypedRecord):
-    """Questions that are answered in place of the tables."""
-
-    diff: str | None
-    why: str | None
-    slow_down: bool
-    vary: str | None
+        return Session(rules, self.fresh, self.inline)
 
 
 @dataclass(frozen=True)
@@ -105,19 +195,36 @@ class MaskedTimes(TypedRecord):
 
 
 @dataclass(frozen=True)
-class ExplainShown(TypedRecord):
-    """How explanations are shown."""
+class TracesShown(TypedRecord):
+    """How what traces say is shown."""
 
     form: str
     output: Path | None
     full: bool
     top: int | None
-    path: bool
 
     @property
     def functions(self) -> int:
         """The most functions of a table."""
         return self.top or _TOP
+
+    @property
+    def first_alone(self) -> bool:
+        """Whether to print the first screen alone: what asks for more than it has prints all."""
+        return self.form == "table" and not (self.full or self.top or self.output)
+
+
+@dataclass(frozen=True)
+class ExplainShown(TracesShown):
+    """How explanations are shown."""
+
+    path: bool
+    why: str | None
+
+    @property
+    def first_alone(self) -> bool:
+        """As of TracesShown; the path of a call is not on the first screen."""
+        return super().first_alone and not self.path
 
 
 @dataclass(frozen=True)
@@ -127,54 +234,32 @@ class ExplainCall(TypedCall):
     named: NamedCases
     region: ExplainedRegion
     following: Following
-    instead: InPlace
     source: SourceWanted
     times: MaskedTimes
     shown: ExplainShown
 
-    @property
-    def first_alone(self) -> bool:
-        """Whether to print the first screen alone: what asks for more than it has prints all."""
-        shown = self.shown
-        more = (shown.full, shown.top, shown.path, self.following.witness, shown.output)
-        return shown.form == "table" and not any(more)
-
     def check(self) -> None:
         """Raises click.UsageError for options that do not go with one another."""
-        instead, source, form = self.instead, self.source, self.shown.form
-        if instead.vary:
-            self._check_vary()
-            return
-        others = instead.diff or instead.why or instead.slow_down
-        if source.annotate and (others or form not in DOCUMENTS):
+        source, form, why = self.source, self.shown.form, self.shown.why
+        if source.annotate and (why or form not in DOCUMENTS):
             words = " and ".join(DOCUMENTS)
-            raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {words}")
+            raise click.UsageError(f"--annotate does not go with --why; its formats: {words}")
         if (source.instructions or source.sources) and not source.annotate:
             raise click.UsageError("--instructions and --source are for --annotate")
         if self.times.clock and not self.times.cores:
             raise click.UsageError("--clock is for --core")
-        if self.times.cores and (others or source.annotate or form not in _TIMED):
-            raise click.UsageError(
-                f"--core takes none of --diff, --why, --annotate, --slow-down; its formats: {', '.join(_TIMED)}"
-            )
+        if self.times.cores and (why or source.annotate or form not in _TIMED):
+            raise click.UsageError(f"--core does not go with --why or --annotate; its formats: {', '.join(_TIMED)}")
 
-    def _check_vary(self) -> None:
-        region, following = self.region, self.following
-        others = (
-            *(self.instead.diff, self.instead.why, self.named.wanted, region.measure, region.place, self.times.cores),
-            *(self.shown.path, following.inline, following.witness, region.index is not None),
-        )
-        if any(others):
-            raise click.UsageError(
-                "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
-            )
 
-    def check_difference_format(self) -> None:
-        """Raises click.UsageError for a format that shows no difference, if one is asked for."""
-        if self.instead.diff and self.shown.form not in DIFFERENCE_FORMATS:
-            raise click.UsageError(
-                f"--diff can be printed as {' or '.join(DIFFERENCE_FORMATS)}, not as {self.shown.form}"
-            )
+@dataclass(frozen=True)
+class DiffCall(TypedCall):
+    """All that was typed after `worldwise diff`."""
+
+    sides: TwoSides
+    region: ExplainedRegion
+    following: Following
+    shown: TracesShown
 
 
 @dataclass(frozen=True)

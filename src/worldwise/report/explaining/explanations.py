@@ -36,7 +36,7 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
     functions = Section("Functions", _function_table(explanation, top), _unknown_notes(explanation))
     if explanation.facts:
         functions.notes.append(_FACTS)
-    peak = [_peak_section(explanation.peak)] if explanation.peak else []
+    peak = peak_sections(explanation)
     if explanation.masked:
         peak += masked_report.sections(explanation, explanation.masked)
     if path:
@@ -71,9 +71,7 @@ def first_sections(
     masked = [Prose(masked_report.line(one, one.masked))] if one.masked else []
     unknown = [] if not (one.unknown or one.unruled) else _unknown_notes(one)
     shown = Section("Functions", functions.without(facts), [*unknown, *masked, checks])
-    peak = (
-        [Section(section.title, None, section.notes[:1]) for section in [_peak_section(one.peak)]] if one.peak else []
-    )
+    peak = [Section(section.title, None, section.notes[:1]) for section in peak_sections(one)]
     return first_screen([title, layers, shown, *peak, *parts], more, whole=2)
 
 
@@ -254,7 +252,9 @@ def _peak_section(peak: PeakStack) -> Section:
         if peak.like_painted and peak.written != peak.painted:
             notes.append(f"Painting differs from that by {peak.painted - peak.written:+,} bytes: its call was another.")
     elif peak.bytes != peak.painted and peak.like_painted:
-        notes.append(Prose("Painting cannot see what is reserved and never written; `--witness` looks at the stores."))
+        notes.append(
+            Prose("Painting cannot see what is reserved and never written; `validation stacks` looks at the stores.")
+        )
     elif peak.bytes != peak.painted:
         notes.append(Prose("This call has other input than the painted one: `--index 0` has the same."))
     return Section("Deepest stack", table, notes)
@@ -346,6 +346,11 @@ def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
     ]
     facts = _FACT_COLUMNS if any(one.facts for one in changes) else ()
     return Table([first, "before", "after", "change", "of all change %", *facts], rows, 1)
+
+
+def peak_sections(explanation: Explanation) -> list[Section]:
+    """The deepest stack of a call, where it is known."""
+    return [_peak_section(explanation.peak)] if explanation.peak else []
 
 
 def check_section(regions: int, agreement: Agreement | None = None) -> Section:
