@@ -91,7 +91,7 @@ def test_the_first_screen_says_where_to_go_on(call: Call, runs_dir: Path, ids: l
     shown = compare(call, runs_dir, ids[0], ids[2]).out
     lines = shown.replace(str(runs_dir), "runs").splitlines()
     assert len(lines) <= 40 and max(len(line.rstrip()) for line in lines) <= 100
-    found = re.findall(r"^  (worldwise explain (?:.*\\\n)*.*)$", shown, re.MULTILINE)
+    found = re.findall(r"^  (worldwise diff (?:.*\\\n)*.*)$", shown, re.MULTILINE)
     assert len(found) == 2
     for command in found:
         words = shlex.split(command)
@@ -104,9 +104,9 @@ def test_the_first_screen_says_where_to_go_on(call: Call, runs_dir: Path, ids: l
     assert "worst call" in compare(call, runs_dir, ids[0], ids[2], "--full").out
     # Of variants it is the case that is explained against the other.
     shown = compare(call, runs_dir, ids[0], "mbedtls-O2", "mbedtls-nist-O2").out
-    assert "worldwise explain" not in shown
+    assert "worldwise diff" not in shown
     same = compare(call, runs_dir, ids[0], ids[1]).out
-    assert "worldwise explain" not in same and "2 of 2 rows are the same" in same
+    assert "worldwise diff" not in same and "2 of 2 rows are the same" in same
 
 
 def test_a_comparison_of_many_cases_is_one_screen(runs_dir: Path, ids: list[str]) -> None:

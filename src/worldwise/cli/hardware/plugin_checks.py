@@ -10,7 +10,7 @@ import click
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
 from worldwise.cli.common.options import locked_option, runs_option
-from worldwise.cli.traces.plugin_runs import Output, Session
+from worldwise.cli.traces.plugin_runs import Output, Session, measures_of
 from worldwise.cli.traces.typed_calls import (
     ExplainedRegion,
     Named,
@@ -51,6 +51,9 @@ def stacks(fresh: bool, inline: bool, **typed: object) -> None:
     """
     named, region = Named.taken(typed), ExplainedRegion.taken(typed)
     cases = named.cases()
+    # Every error in the call is reported before anything runs.
+    for case, _ in cases:
+        measures_of(case, region.measure)
     session = Session(load_rules(), fresh, inline, _EVERY)
     with Output(None) as out:
         for case, run in cases:
