@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from worldwise.lab.lab import open_lab
-from worldwise.report.drawing.flame_graph import Renderer
+from worldwise.run.traces.flame_renderer import Inferno
 
 if TYPE_CHECKING:
     # It loads selenium, which all other tests need not.
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def renderer() -> Renderer:
+def renderer() -> Inferno:
     """The user's renderer, built if need be."""
-    return Renderer()
+    return Inferno()
 
 
 @pytest.fixture(scope="module")

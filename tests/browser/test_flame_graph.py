@@ -16,7 +16,8 @@ from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.lab.lab import open_lab
-from worldwise.report.drawing.flame_graph import COLOURS, Renderer, colour, differential, flame_graph, kind
+from worldwise.report.drawing.flame_graph import COLOURS, colour, differential, flame_graph, kind
+from worldwise.run.traces.flame_renderer import Inferno
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -24,7 +25,7 @@ TOTAL = sum(FLAME_STACKS.values())
 
 
 @pytest.fixture
-def graph(browser: Browser, renderer: Renderer) -> Browser:
+def graph(browser: Browser, renderer: Inferno) -> Browser:
     """The browser, showing a flame graph."""
     browser.open("graph.svg", flame_graph(FLAME_STACKS, "An empty invoke", renderer))
     return browser
@@ -126,7 +127,7 @@ def test_a_search_is_highlighted_and_counted(graph: Browser, tmp_path: Path) -> 
 
 
 def test_a_differential_graph_is_red_where_more_was_executed(
-    browser: Browser, renderer: Renderer, tmp_path: Path
+    browser: Browser, renderer: Inferno, tmp_path: Path
 ) -> None:
     grown, shrunk, same = frame("entry"), frame("handler"), frame("ldelf")
     factors = {grown: 3, shrunk: 0.5}
@@ -148,7 +149,7 @@ def test_a_differential_graph_is_red_where_more_was_executed(
     assert browser.complaints() == []
 
 
-def test_the_same_stacks_give_the_same_bytes(renderer: Renderer) -> None:
+def test_the_same_stacks_give_the_same_bytes(renderer: Inferno) -> None:
     turned = dict(reversed(FLAME_STACKS.items()))
     assert flame_graph(FLAME_STACKS, "x", renderer) == flame_graph(turned, "x", renderer)
     assert differential(FLAME_STACKS, turned, "x", renderer) == differential(turned, FLAME_STACKS, "x", renderer)
@@ -162,7 +163,7 @@ def test_a_registry_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.M
     lab = open_lab(name="render")
     monkeypatch.setattr(lab, "cache", tmp_path)
     with pytest.raises(WorldwiseError) as caught:
-        Renderer(lab=lab).run("inferno-flamegraph", [], {})
+        Inferno(lab=lab).run("inferno-flamegraph", [], {})
     assert "could not be fetched" in caught.value.message
     assert "--format folded" in caught.value.hint
     assert "Could not connect" in caught.value.details

@@ -23,10 +23,11 @@ from pages import HOSTILE, hostile_run, large_page, page_of, traced
 from synthetic import write_run
 from worldwise.plan.case import Case
 from worldwise.read.run_counts import read_run
-from worldwise.report.drawing.flame_graph import Renderer, flame_graph
+from worldwise.report.drawing.flame_graph import flame_graph
 from worldwise.report.page.history import HistoryRun, figures, sections
 from worldwise.report.page.write import SiteRun, to_index
 from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.flame_renderer import Inferno
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -34,7 +35,7 @@ _WAIT = 20
 
 
 @pytest.fixture(scope="module")
-def text(whole_run: Run, renderer: Renderer) -> str:
+def text(whole_run: Run, renderer: Inferno) -> str:
     """The page of a run of the TEE, with a trace."""
     graph = flame_graph(FLAME_STACKS, "An empty invoke", renderer)
     return page_of(whole_run, traced(whole_run, graph[graph.index("<svg") :]))

@@ -21,16 +21,15 @@ from worldwise.lab.image import OTHER_CONTENT
 from worldwise.lab.lab import Lab
 from worldwise.report.drawing.flame_graph import (
     COLOURS,
-    INFERNO_VERSION,
-    Renderer,
     colour,
     differential,
     flame_graph,
     kind,
 )
+from worldwise.run.traces.flame_renderer import INFERNO_VERSION, Inferno
 
 
-class Drawn(Renderer):
+class Drawn(Inferno):
     """Keeps what it is asked for, and draws nothing."""
 
     def __init__(self) -> None:
@@ -177,7 +176,7 @@ def test_no_registry_is_said_with_the_ways_out(tmp_path: Path, status: int, word
     lab = NoRegistry(lock, tmp_path, Console(file=io.StringIO()), "render")
     lab.status = status
     with pytest.raises(WorldwiseError) as caught:
-        flame_graph(FLAME_STACKS, "x", Renderer(lab=lab))
+        flame_graph(FLAME_STACKS, "x", Inferno(lab=lab))
     assert f"crate inferno {INFERNO_VERSION}" in caught.value.message
     assert words in caught.value.message
     assert "https_proxy" in caught.value.hint

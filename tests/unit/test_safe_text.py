@@ -33,6 +33,7 @@ from worldwise.report import report
 from worldwise.report.drawing import charts, figures, flame_graph, vega
 from worldwise.report.formats import ci_formats, exports, printed_sections
 from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.flame_renderer import Inferno
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 # The window's title, 8-bit CSI, the other direction, another line's end, delete, a carriage return over the line.
@@ -306,16 +307,16 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
     """Neither in its title nor in its frames."""
     asked: list[str] = []
 
-    def draw(self: flame_graph.Renderer, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
+    def draw(self: Inferno, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
         del self, program
         asked.extend([*arguments, *files.values()])
         return "<svg/>"
 
-    monkeypatch.setattr(flame_graph.Renderer, "__init__", lambda _: None)
-    monkeypatch.setattr(flame_graph.Renderer, "run", draw)
+    monkeypatch.setattr(Inferno, "__init__", lambda _: None)
+    monkeypatch.setattr(Inferno, "run", draw)
     stacks: Stacks = {(StackFrame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
-    flame_graph.flame_graph(stacks, f"{HOSTILE}\0", flame_graph.Renderer())
-    flame_graph.differential(stacks, stacks, f"{HOSTILE}\0", flame_graph.Renderer())
+    flame_graph.flame_graph(stacks, f"{HOSTILE}\0", Inferno())
+    flame_graph.differential(stacks, stacks, f"{HOSTILE}\0", Inferno())
     assert any("--title=\\x1b]0;owned" in text for text in asked)
     assert not any(FORBIDDEN.search(text) for text in asked)
 

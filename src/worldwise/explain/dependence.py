@@ -12,8 +12,8 @@ from worldwise.libraries.portable import find
 from worldwise.machine.elf_files.program_addresses import functions, objects
 from worldwise.machine.symbols.inlined_functions import parse_frames
 from worldwise.plan.case import Case
-from worldwise.records.secrets_report import Parting
-from worldwise.run.varied_secrets import INPUTS, Varied
+from worldwise.records.secrets_report import INPUTS, Parting
+from worldwise.run.varied_secrets import Varied
 
 NO_DIFFERENCE = "no difference seen"
 NOT_DRAWN = "draws no random bytes"

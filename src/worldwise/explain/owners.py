@@ -14,8 +14,9 @@ from worldwise.explain.instruction_mix import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
 from worldwise.explain.masked_interrupts import masked_of
 from worldwise.explain.stacks import StackFrame, Stacks
-from worldwise.machine.symbols.space import AddressSpace, Level, World
+from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.plan.case import Case
+from worldwise.plan.spec import World
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Sample
 from worldwise.records.trace import Trace, with_inner

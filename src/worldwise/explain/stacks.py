@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output.safe_text import visible
-from worldwise.machine.symbols.space import World
+from worldwise.plan.spec import World
 
 
 @dataclass(frozen=True)

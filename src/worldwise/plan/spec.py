@@ -6,10 +6,12 @@ A family declares it in its file `spec.py`: see worldwise.base.family_stages. wo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from worldwise.libraries.portable import OPTIMISATIONS
 
+# The worlds that execute instructions; the monitor is EL3.
+World = Literal["normal", "monitor", "secure"]
 # The kinds of target: one of these, or one of PLAIN_TARGETS. All boards are of one kind.
 OPTEE, LINUX, BOARD = "optee", "linux", "board"
 # Target and kind of code that somebody else wrote, and that is measured as it is: its regions are its operations.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What plugin/secrets says of an operation's calls: a line for each call, and for each place at which one parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +13,19 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
 
+# What can be varied of an operation, and what it is to an attacker.
+SECRET, PUBLIC, EITHER = "secret", "public", "secret or public"
+_HASH = {"message": EITHER}
+_AES = {"key": SECRET, "message": EITHER, "nonce": PUBLIC}
+INPUTS: Mapping[str, Mapping[str, str]] = {
+    "keygen": {"key": SECRET},
+    "sign": {"key": SECRET, "nonce": SECRET, "message": PUBLIC},
+    "ecdh": {"key": SECRET},
+    "sha256": _HASH,
+    "sha512": _HASH,
+    "aes128": _AES,
+    "aes256": _AES,
+}
 # A library parts at some hundred places in a call, with some hundred bytes for each.
 _MOST_BYTES = 64 * 2**20
 

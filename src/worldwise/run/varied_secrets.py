@@ -33,24 +33,11 @@ from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
-from worldwise.records.secrets_report import Compared, read_compared, read_entry
+from worldwise.records.secrets_report import INPUTS, Compared, read_compared, read_entry
 from worldwise.run.input_injection import CallInputs, InTa, steering
 from worldwise.targets.all_targets import EMULATED
 from worldwise.targets.inputs import with_timers
 
-# What can be varied of an operation, and what it is to an attacker.
-SECRET, PUBLIC, EITHER = "secret", "public", "secret or public"
-_HASH = {"message": EITHER}
-_AES = {"key": SECRET, "message": EITHER, "nonce": PUBLIC}
-INPUTS: Mapping[str, Mapping[str, str]] = {
-    "keygen": {"key": SECRET},
-    "sign": {"key": SECRET, "nonce": SECRET, "message": PUBLIC},
-    "ecdh": {"key": SECRET},
-    "sha256": _HASH,
-    "sha512": _HASH,
-    "aes128": _AES,
-    "aes256": _AES,
-}
 WORDS = ("key", "message", "nonce")
 # Calls with different inputs.
 CALLS = 8

@@ -39,6 +39,7 @@ from worldwise.plan.case import Case
 from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.flame_renderer import Inferno
 
 # A sample of a case: the measure, the place, and the call if one was asked for.
 Region = tuple[str, str, int | None]
@@ -99,7 +100,7 @@ def diff(**typed: Any) -> int:
                     out.text(explain_report.dump(explain_report.difference_json(*pair, rules)))
                 case "flame":
                     title = " -> ".join(one.title for one in pair)
-                    renderer = flame_graph.Renderer(session.note)
+                    renderer = Inferno(session.note)
                     out.text(flame_graph.differential(pair[0].stacks, pair[1].stacks, title, renderer))
         if first:
             out.show(explain_report.first_differences(first, rules, shown.functions, MORE), shown.form)

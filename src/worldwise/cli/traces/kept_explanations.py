@@ -15,6 +15,7 @@ from worldwise.report.drawing import flame_graph
 from worldwise.report.explaining import explanations as explain_report
 from worldwise.report.page.content import Traced
 from worldwise.run.folder.rundir import Run
+from worldwise.run.traces.flame_renderer import Inferno
 from worldwise.run.traces.watch import traced_records
 
 # Functions that a page lists of a trace, and bytes of flame graphs that it takes.
@@ -84,5 +85,5 @@ def _of_case(session: Session, run: Run, case: Case) -> Iterator[Traced]:
     for one in _explanations(session, run, case):
         # The first part is the title with the sum.
         parts = explain_report.sections(one, session.rules, _TOP, False)
-        graph = flame_graph.flame_graph(one.stacks, one.title, flame_graph.Renderer(session.note))
+        graph = flame_graph.flame_graph(one.stacks, one.title, Inferno(session.note))
         yield Traced(one, parts, graph[graph.index("<svg") :])

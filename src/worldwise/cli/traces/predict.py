@@ -52,6 +52,7 @@ from worldwise.report.explaining import masked_interrupts
 from worldwise.report.formats import predicted_data
 from worldwise.report.predictions import PredictionLine
 from worldwise.run.folder.rundir import NoRunError, Run, open_run
+from worldwise.run.traces.flame_renderer import Inferno
 
 # As a board's file may have.
 MOST_WAITS = 15
@@ -339,11 +340,7 @@ def _show(
                 raise WorldwiseError(f"{cases[0][0].id}: the stacks of its program are not followed")
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
-            out.text(
-                flame_graph.flame_graph(
-                    stacks, reports.title(line), flame_graph.Renderer(session.note), "predicted cycles"
-                )
-            )
+            out.text(flame_graph.flame_graph(stacks, reports.title(line), Inferno(session.note), "predicted cycles"))
         case "text" if not call.shown.full:
             screen = predict_screen.screen(seen.lines, budget, lambda line: bool(_shown([line], call)))
             out.show([*screen, *_over_draws(_shown(seen.lines, call), call)], "table")

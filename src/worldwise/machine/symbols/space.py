@@ -4,13 +4,12 @@
 import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.symbols.frames import FrameRule
 from worldwise.machine.symbols.table import Symbol, SymbolTable, find_bias
-
-World = Literal["normal", "monitor", "secure"]
+from worldwise.plan.spec import World
 
 
 class Level(NamedTuple):

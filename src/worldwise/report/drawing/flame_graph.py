@@ -1,26 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Flame graphs: one interactive SVG from stacks that cross the worlds, drawn by inferno.
-
-The first graph builds inferno from its crate, in a root of its own; see `Renderer`.
-"""
+"""Flame graphs: one interactive SVG from stacks that cross the worlds, drawn by inferno."""
 
 import hashlib
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output.safe_text import visible
 from worldwise.explain.stacks import StackFrame, Stacks, folded
-from worldwise.lab.image import Fetch, ImageStore, Recipe
-from worldwise.lab.lab import Lab, open_lab
-from worldwise.libraries.crates import REGISTRY_WAY_OUT
-
-# Any change of these gives the renderer another address. The digest is that of the .crate file; the lock file inside
-# it pins everything that is compiled with it.
-INFERNO_VERSION = "0.12.8"
-INFERNO_SHA256 = "0c460d4fa06223667240720ab69a8045133755ae6dfbe100cf481b95e3a014f1"
-WAY_OUT = "folded stacks do not need it: `--format folded`"
 
 # Colours that differ in the common kinds of colour blindness, light enough for black text on them.
 COLOURS = {
@@ -43,55 +30,13 @@ _WHERE = {
 }
 
 
-def renderer_recipe() -> Recipe:
-    """inferno, built from its crate in the root `render`."""
-    return Recipe(
-        name="inferno",
-        script="inferno.sh",
-        outputs=("inferno-flamegraph", "inferno-diff-folded"),
-        settings={"VERSION": INFERNO_VERSION, "SHA256": INFERNO_SHA256},
-        fetch=Fetch(
-            script="inferno-fetch.sh",
-            what=f"the flame graph renderer (crate inferno {INFERNO_VERSION}, or a crate that it needs)",
-            hint=REGISTRY_WAY_OUT,
-        ),
-        helpers=("cargo.sh",),
-    )
+class Renderer(Protocol):
+    """What draws: worldwise.run.traces.flame_renderer has it."""
 
-
-class Renderer:
-    """The renderer in the user's cache, built on first use.
-
-    Args:
-        notify: called with a line of text when something is built.
-        lab: the root that builds and runs it; by default the one that the repository describes.
-    """
-
-    def __init__(self, notify: Callable[[str], None] = lambda _: None, lab: Lab | None = None) -> None:
-        self._lab = lab or open_lab(name="render")
-        self._store = ImageStore(self._lab, notify)
+    version: str
 
     def run(self, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
-        """The output of one of inferno's programs, run in a directory with the given files (name -> text).
-
-        Raises WorldwiseError if the renderer cannot be built or fails; the hint names `--format folded`.
-        """
-        try:
-            self._lab.ensure()
-            image = self._store.get(renderer_recipe())
-            with tempfile.TemporaryDirectory(prefix="worldwise-flame-") as name:
-                for file, text in files.items():
-                    Path(name, file).write_text(text, encoding="utf-8")
-                result = self._lab.run(
-                    [f"/renderer/{program}", "--quiet", *arguments],
-                    binds=[(image.directory, "/renderer", "ro"), (name, "/work", "rw")],
-                    chdir="/work",
-                    timeout=300,
-                )
-        except WorldwiseError as error:
-            hint = f"{error.hint}; {WAY_OUT}" if error.hint else WAY_OUT
-            raise WorldwiseError(error.message, hint, error.details) from None
-        return result.stdout
+        """The output of one of inferno's programs, run in a directory with the given files (name -> text)."""
 
 
 def kind(frame: StackFrame) -> str:
@@ -130,7 +75,7 @@ def flame_graph(stacks: Stacks, title: str, renderer: Renderer, unit: str = "ins
     legend = [name for name in COLOURS if name in present]
     # SVG viewers fold spaces into one, but not no-break spaces.
     subtitle = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE} ".join(f"■ {name}{_WHERE[name]}" for name in legend)
-    options = [*_options(title, subtitle, background="#fafafa", unit=unit), "--cp"]
+    options = [*_options(renderer, title, subtitle, background="#fafafa", unit=unit), "--cp"]
     svg = renderer.run("inferno-flamegraph", [*options, "stacks"], {"stacks": text, "palette.map": lines})
     return _visible_search(_with_legend(svg, legend))
 
@@ -150,11 +95,11 @@ def differential(before: Stacks, after: Stacks, title: str, renderer: Renderer) 
     )
     difference = renderer.run("inferno-diff-folded", ["before", "after"], files)
     # Unchanged bars are white, so the background is not.
-    options = _options(title, subtitle, background="#d8d8d8")
+    options = _options(renderer, title, subtitle, background="#d8d8d8")
     return _visible_search(renderer.run("inferno-flamegraph", [*options, "stacks"], {"stacks": difference}))
 
 
-def _options(title: str, subtitle: str, background: str, unit: str = "instructions") -> list[str]:
+def _options(renderer: Renderer, title: str, subtitle: str, background: str, unit: str = "instructions") -> list[str]:
     options = {
         "title": title,
         "subtitle": subtitle,
@@ -163,7 +108,7 @@ def _options(title: str, subtitle: str, background: str, unit: str = "instructio
         "bgcolors": background,
         # A bright colour that differs from all of COLOURS.
         "search-color": "#ffff00",
-        "notes": f"inferno {INFERNO_VERSION}",
+        "notes": f"inferno {renderer.version}",
     }
     # With "=", so that a title may begin with "-". Deterministic: colours are random unless a palette names them.
     shown = (f"--{name}={visible(value)}" for name, value in options.items())

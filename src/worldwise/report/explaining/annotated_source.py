@@ -2,10 +2,14 @@
 """Source lines beside the count of each, and below a line its instructions."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from worldwise.base.output.safe_text import visible
 from worldwise.base.tables import Section, Table
-from worldwise.explain.annotated_source import Annotated
+
+if TYPE_CHECKING:
+    # It reads symbols, in the sandbox.
+    from worldwise.explain.annotated_source import Annotated
 
 # Lines shown around each that was executed.
 _AROUND = 2
@@ -13,7 +17,7 @@ _MOST_TEXT = 100
 
 
 def annotated_sections(
-    functions: Sequence[Annotated], texts: Mapping[str, Sequence[str]], code: Mapping[int, Mapping[int, str]] | None
+    functions: "Sequence[Annotated]", texts: Mapping[str, Sequence[str]], code: Mapping[int, Mapping[int, str]] | None
 ) -> list[Section]:
     """A section for each source file of each function.
 
@@ -37,11 +41,11 @@ def annotated_sections(
     return found
 
 
-def _of_file(function: Annotated, file: str) -> int:
+def _of_file(function: "Annotated", file: str) -> int:
     return sum(line.instructions for (name, _), line in function.lines.items() if name == file)
 
 
-def _rows(function: Annotated, file: str, text: Sequence[str], code: Mapping[int, str] | None) -> list[list[str]]:
+def _rows(function: "Annotated", file: str, text: Sequence[str], code: Mapping[int, str] | None) -> list[list[str]]:
     lines = {number: line for (name, number), line in function.lines.items() if name == file}
     shown = set(lines)
     if text:

@@ -2,11 +2,14 @@
 """Showing whether operations depend on their inputs: a verdict for each input, and where calls part."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldwise.base.tables import Section, Table, count
-from worldwise.explain.dependence import Dependence, Site
-from worldwise.run.varied_secrets import EITHER, PUBLIC
+from worldwise.records.secrets_report import EITHER, PUBLIC
+
+if TYPE_CHECKING:
+    # It reads symbols, in the sandbox.
+    from worldwise.explain.dependence import Dependence, Site
 
 FORMAT = 1
 _KINDS = {"flow": "branch", "address": "address", "made": "access or none"}
@@ -16,7 +19,7 @@ _NOTES = {
 }
 
 
-def sections(found: Sequence[Dependence], top: int) -> list[Section]:
+def sections(found: "Sequence[Dependence]", top: int) -> list[Section]:
     """The verdicts of all inputs, then for each that the calls depend on where they part."""
     parts = [_verdicts(found)]
     for one in found:
@@ -32,12 +35,12 @@ def sections(found: Sequence[Dependence], top: int) -> list[Section]:
     return parts
 
 
-def to_json(found: Sequence[Dependence]) -> dict[str, Any]:
+def to_json(found: "Sequence[Dependence]") -> dict[str, Any]:
     """All of it."""
     return {"format": FORMAT, "inputs": [_json(one) for one in found]}
 
 
-def _verdicts(found: Sequence[Dependence]) -> Section:
+def _verdicts(found: "Sequence[Dependence]") -> Section:
     rows = [
         [one.word, one.publicity, one.verdict, f"{one.differing} of {len(one.names) - 1}", count(one.instructions)]
         for one in found
@@ -57,7 +60,7 @@ def _verdicts(found: Sequence[Dependence]) -> Section:
     )
 
 
-def _notes(one: Dependence) -> list[str]:
+def _notes(one: "Dependence") -> list[str]:
     notes = [_NOTES[one.publicity]] if one.publicity in _NOTES else []
     if any(not site.alone for site in one.sites):
         notes.append("*: only after the flow had diverged, so perhaps just a consequence of that.")
@@ -66,7 +69,7 @@ def _notes(one: Dependence) -> list[str]:
     return notes
 
 
-def _site_section(title: str, sites: Sequence[Site], calls: int, top: int, notes: list[str]) -> Section:
+def _site_section(title: str, sites: "Sequence[Site]", calls: int, top: int, notes: list[str]) -> Section:
     rows = [
         [
             _KINDS[site.kind] + ("" if site.alone or site.kind == "flow" else " *"),
@@ -91,7 +94,7 @@ def _range(least: int, most: int) -> str:
     return count(least) if least == most else f"{count(least)}-{count(most)}"
 
 
-def _json(one: Dependence) -> dict[str, Any]:
+def _json(one: "Dependence") -> dict[str, Any]:
     return {
         "case": one.case.id,
         "varied": one.word,
@@ -109,7 +112,7 @@ def _json(one: Dependence) -> dict[str, Any]:
     }
 
 
-def _site_json(site: Site) -> dict[str, Any]:
+def _site_json(site: "Site") -> dict[str, Any]:
     return {
         "kind": site.kind,
         "pc": site.pc,

@@ -4,19 +4,22 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldwise.base.output.safe_text import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, fact_changes, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, LevelStep, Share
-from worldwise.explain.frame_records import Agreement
 from worldwise.explain.instruction_mix import Facts, PeakStack
 from worldwise.explain.layers import Rules
 from worldwise.plan.catalogue import is_board
 from worldwise.report.explaining import masked_interrupts as masked_report
 from worldwise.report.first_screen import first_screen
 from worldwise.report.formats import exports
+
+if TYPE_CHECKING:
+    # It reads symbols, in the sandbox.
+    from worldwise.explain.frame_records import Agreement
 
 FORMAT = 1
 # Of a function's facts, the heads of the columns, and what they are.
@@ -353,7 +356,7 @@ def peak_sections(explanation: Explanation) -> list[Section]:
     return [_peak_section(explanation.peak)] if explanation.peak else []
 
 
-def check_section(regions: int, agreement: Agreement | None = None) -> Section:
+def check_section(regions: int, agreement: "Agreement | None" = None) -> Section:
     """The checks of a trace: its regions, and how far its stacks agree with the frame records in memory."""
     notes = [
         f"{regions} regions checked: in each the blocks' sum, the plugin's count and the difference of the guest's "
@@ -362,7 +365,7 @@ def check_section(regions: int, agreement: Agreement | None = None) -> Section:
     return Section("Checks", None, notes + (_agreement_notes(agreement) if agreement else []))
 
 
-def _agreement_notes(agreement: Agreement) -> list[str]:
+def _agreement_notes(agreement: "Agreement") -> list[str]:
     if not agreement.samples:
         return ["stacks against those in memory: no sample was taken"]
     if agreement.unwound:
