@@ -2,7 +2,7 @@
 """Tar archives that strangers may have made: plain files and folders, read in order, each of a bounded size.
 
 The standard library reads every kind of archive there is: sparse files that are larger than the archive, links to
-other members, headers of any length, sizes below zero. Of all these our archives have none. So this module takes from
+other members, headers of any length, sizes below zero. Our archives have none of these. So this module takes from
 it what reads one header of 512 bytes, and walks from header to header itself.
 """
 

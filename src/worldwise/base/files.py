@@ -111,7 +111,7 @@ def folder(root: Path, relative: PurePath | str = "", *, make: bool = False) -> 
 
 @contextlib.contextmanager
 def folder_in(parent: int, name: str, shown: Path) -> Iterator[int]:
-    """The descriptor of a folder in an open folder; a link is none. `shown` is for errors. Raises OSError."""
+    """The descriptor of a folder in an open folder; a link is refused. `shown` is for errors. Raises OSError."""
     descriptor = _open(name, _FOLDER | os.O_NOFOLLOW, parent, shown)
     try:
         yield descriptor

@@ -128,7 +128,7 @@ class Layer:
     def tree(self, source: Path, name: str, skip: Callable[[str], bool] = lambda _: False) -> None:
         """Add a folder's files, links and folders below `name`; `skip` is asked by the path within the folder.
 
-        Raises WorldwiseError for what is none of these.
+        Raises WorldwiseError for any other name.
         """
         if name:
             self.folder(name)

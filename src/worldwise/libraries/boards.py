@@ -55,7 +55,7 @@ class Core(Model):
 
     @property
     def features(self) -> frozenset[str] | None:
-        """What a Cortex-M has, of `cores.FEATURES`; None if it is none."""
+        """What a Cortex-M has, of `cores.FEATURES`; None for another core."""
         return features_of(self.architecture, self.flags)
 
 

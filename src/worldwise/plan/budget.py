@@ -47,7 +47,7 @@ def parse_budget(text: str, measures: Sequence[str] = BUDGET_MEASURES, place: st
     limit, at, clock = text.partition("@")
     what = f"budget '{files.quoted(text)}'"
     if not at:
-        # A way out that is refused in its turn is none.
+        # A hint must not name a budget that the command would refuse too.
         if text.strip():
             _said_of(what, parse_duration, limit)
         raise WorldwiseError(

@@ -13,7 +13,7 @@ class Facts:
 
     Attributes:
         vector: of SIMD and floating point, with their loads and stores.
-        floats: that compute with floating-point numbers, scalar or in vectors; copies of registers are none.
+        floats: that compute with floating-point numbers, scalar or in vectors; copies of registers do not count.
         returns: ERET.
         barriers: DMB, DSB, ISB and the like.
         maintenance: of TLBs and caches.

@@ -34,7 +34,7 @@ class Model(BaseModel):
 
 
 class StrictModel(Model):
-    """The same, of a file whose values are never converted: 1.0 is no whole number, "1" is none either."""
+    """The same, of a file whose values are never converted: neither 1.0 nor "1" is a whole number."""
 
     model_config = ConfigDict(strict=True)
 

@@ -139,7 +139,7 @@ def _words(found: Proposal, new: Lock, before: str, after: str, suite: str, comp
 
 
 def _measured(suite: str, runs: Path) -> None:
-    # A failed case (status 1) is for the comparison to tell, but a run that was never begun is none.
+    # A failed case (status 1) is for the comparison to report, but a run that never began has nothing to compare.
     _call(["run", suite, "--runs", str(runs), "--locked"], (0, 1))
     if not runs.is_dir() or not any(runs.iterdir()):
         raise WorldwiseError(f"`worldwise run {suite}` left no run", "its words are above")

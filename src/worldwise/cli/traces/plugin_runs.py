@@ -289,7 +289,7 @@ def cases_of_run(run: Run, patterns: Sequence[str]) -> list[tuple[Case, Run | No
 def with_own(run: Run, directories: Iterable[Path]) -> None:
     """Register the user's own libraries that a run measured, until the command ends.
 
-    They are those in `directories`, and for the others the copies that the cache kept; one of which there is neither
+    They are those in `directories`, and for the others the copies that the cache kept; a library without either
     stays unknown. Raises WorldwiseError for a folder that is not a library, or not as the run measured it.
     """
     context = click.get_current_context()

@@ -43,7 +43,7 @@ from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
 _MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, MOST_NOTES = 12, 5, 5, 5
-# Of an even number of calls the median is none of them.
+# The median of an even number of calls lies between two of them.
 _LOWER = "of an even number of calls, the lower of the two in the middle"
 
 

@@ -33,7 +33,7 @@ _PANIC = "TEE_ERROR_TARGET_DEAD"
 
 
 def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of `abuse`; none if the run has none. `full` has each command and each code."""
+    """The sections on `abuse`; empty if the run has no such rows. `full` has each command and each code."""
     attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
     parts = [_table_section(attempts, full), _random_section(attempts), *([_codes_section(attempts)] if full else [])]
     return [part for part in parts if part]

@@ -52,7 +52,7 @@ _WORLDS = (
 
 
 def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of AES; none if the run has none.
+    """The sections on AES; empty if the run has no such rows.
 
     Unless `full`, the tables show decryption and AES-256 only where they differ from encryption and AES-128.
     """
@@ -71,7 +71,7 @@ def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The sections of AES in plain Linux, machine by machine; none if the run has none."""
+    """The sections of AES in plain Linux, machine by machine; empty if the run has no such rows."""
     rows = [row for row in reading.rows if row.operation == OPERATION and row.target in PLAIN_TARGETS]
     if not rows:
         return []

@@ -23,7 +23,7 @@ _ENDS = ("oldest", "newest")
 
 
 def calls_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of `payload` and `call`; none if the run has neither.
+    """The sections on `payload` and `call`; none if the run has neither.
 
     With `full`, every residual of a line is shown, not only the greatest.
     """

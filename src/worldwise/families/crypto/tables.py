@@ -32,7 +32,7 @@ _CURVE_NAMES = {_CURVE: "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
 
 
 def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of the crypto app's operations; none if the run has none of them.
+    """The sections on the crypto app's operations; empty if the run has no such rows.
 
     With `full`, also what OP-TEE's own libraries cannot be measured for in Linux.
     """
@@ -253,7 +253,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
 
 
 def recommended_section(reading: Reading) -> Section | None:
-    """Cost and saving of the suite's recommended attestation signature; None if the run has none.
+    """Cost and saving of the suite's recommended attestation signature; empty if the run has no such rows.
 
     The published figure is a TA's signature of the same message; libtomcrypt's figure is from the same run.
     """

@@ -27,7 +27,7 @@ _SHOWN_FINDINGS = 12
 
 
 def faults_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report on tampering and on power cuts; none if the run has none.
+    """The sections on tampering and on power cuts; empty if the run has no such rows.
 
     `full` adds every cut whose outcome is neither the old object nor the new one.
     """

@@ -12,7 +12,7 @@ OPERATION = "hello"
 
 
 def hello_answer(reading: Reading) -> list[ScreenAnswer]:
-    """What the increment costs, at each place; nothing if the run has none."""
+    """What the increment costs, at each place; empty if the run has no such rows."""
     rows = [row for row in reading.rows if row.operation == OPERATION]
     return answer(
         "What incrementing a value in a TA costs",

@@ -100,7 +100,7 @@ class _RequestRows(RowIndex):
 
 
 def keycache_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of the key cache's requests; none if the run has none. `full` adds nothing."""
+    """The sections on the key cache's requests; empty if the run has no such rows. `full` adds nothing."""
     del full
     table = _RequestRows(reading.rows)
     if not table.whats:

@@ -35,7 +35,7 @@ def _sections(reading: Reading, _full: bool) -> list[Section]:
 
 
 def own_answer(reading: Reading) -> list[ScreenAnswer]:
-    """The regions by what all their calls cost together; nothing if the run has none."""
+    """The regions by what all their calls cost together; empty if the run has no such rows."""
     return answer(_TITLE, _rows(reading), _COLUMNS, (_SECTION,), surprises=())
 
 

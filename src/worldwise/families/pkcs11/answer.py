@@ -67,7 +67,7 @@ def others(step: TokenStep) -> int:
 
 
 def pkcs11_answer(reading: Reading) -> list[ScreenAnswer]:
-    """Each step as the application sees it, the dearest first; nothing if the run has none.
+    """Each step as the application sees it, the dearest first; empty if the run has no such rows.
 
     Of several variants of OP-TEE that with the most steps: what the others change is in the report.
     """

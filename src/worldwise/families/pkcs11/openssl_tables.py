@@ -71,7 +71,7 @@ def _what(step: OpensslStep) -> str:
 
 
 def openssl_sections(reading: Reading, _full: bool = False) -> list[Section]:
-    """The parts of a report that are of OpenSSL with a key in the token; none if the run has none."""
+    """The sections on OpenSSL with a key in the token; empty if the run has no such rows."""
     steps = openssl_steps(reading)
     found = (_steps_section(steps), _calls_section(steps), _legend(steps))
     return [part for part in found if part]
@@ -150,7 +150,7 @@ def _legend(steps: Sequence[OpensslStep]) -> Section | None:
 
 
 def openssl_answer(reading: Reading) -> list[ScreenAnswer]:
-    """Each step of a server with its calls, on one screen; nothing if the run has none."""
+    """Each step of a server with its calls, on one screen; empty if the run has no such rows."""
     steps = openssl_steps(reading)
     return answer(
         "What OpenSSL pays for a P-256 key in OP-TEE's PKCS#11 TA",

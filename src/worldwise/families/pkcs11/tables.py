@@ -23,7 +23,7 @@ from worldwise.report.tables import Group, ScreenAnswer, Tables
 
 
 def pkcs11_sections(reading: Reading, _full: bool = False) -> list[Section]:
-    """The parts of a report that are of PKCS#11; none if the run has none."""
+    """The sections on PKCS#11; empty if the run has no such rows."""
     steps = steps_of(reading)
     if not steps:
         return []

@@ -62,7 +62,7 @@ def _unavailable(reading: Reading) -> list[NotAvailable]:
 
 
 def board_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of boards; none if the run has none.
+    """The sections on boards; empty if the run has no such rows.
 
     Unless `full`, an unavailable library is listed once for all operations that lack it.
     """

@@ -28,7 +28,7 @@ _SAME_CODE = 0.001
 
 
 def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of the libraries on plain Linux; none if the run has none.
+    """The sections on the libraries on plain Linux; empty if the run has no such rows.
 
     Unless `full`, an unavailable library is listed once for all operations that lack it.
     """

@@ -75,7 +75,7 @@ def _chosen(text: str) -> dict[str, str]:
 
 
 def options_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of build options; none if the run has none.
+    """The sections on build options; empty if the run has no such rows.
 
     Unless `full`, a curve with signatures shows only these.
     """

@@ -47,7 +47,7 @@ class Tail(Result):
 
 
 class Tails(Part):
-    """The distribution of ML-DSA's signatures, by case; empty if the run has none."""
+    """The distribution of ML-DSA's signatures, by case; empty if the run has no such rows."""
 
     signing: tuple[Tail, ...] = ()
 

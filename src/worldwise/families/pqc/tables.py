@@ -36,7 +36,7 @@ def _rows(reading: Reading) -> list[Row]:
 
 
 def pqc_sections(reading: Reading, _full: bool = False) -> list[Section]:
-    """The parts of a report that are of post-quantum schemes; none if the run has none."""
+    """The sections on post-quantum schemes; empty if the run has no such rows."""
     rows = _rows(reading)
     lacking = [each for each in reading.unavailable if each.operation in _ORDER]
     targets = dict.fromkeys([*(row.target for row in rows), *(each.target for each in lacking)])

@@ -14,7 +14,7 @@ from worldwise.report.tables import Columns, Group, Tables
 
 
 def sha256_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of hashing in the TEE; none if the run has none.
+    """The sections on hashing in the TEE; empty if the run has no such rows.
 
     With `full`, every residual of a line is shown, not only the greatest.
     """

@@ -36,7 +36,7 @@ _PUBLISHED = ("create", "read", "delete")
 
 
 def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of storage; none if the run has none.
+    """The sections on storage; empty if the run has no such rows.
 
     Unless `full`, the cost inside the TA is shown only where it does not follow from the cost of the whole call.
     """

@@ -120,7 +120,7 @@ def _behind_section(reading: Reading) -> Section | None:
 
 
 def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
-    """The parts of a report that are of TrustZone-M; none if the run has none."""
+    """The sections on TrustZone-M; empty if the run has no such rows."""
     there = {row.operation for row in reading.rows}
     parts: list[Section | None] = []
     if WAY in there:

@@ -37,5 +37,5 @@ def is_artefact(source: str) -> bool:
 
 
 def archive_of(source: str) -> Path | None:
-    """The archive of `lab export` that a second source is; None if it is none."""
+    """The archive of `lab export` that a second source is; None for another source."""
     return Path(source.removeprefix("file://")) if re.fullmatch(r"file://.*\.tar", source) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What somebody named as a library of their own and is none: what it looks like, and what can be done with it."""
+"""A folder that somebody named as a library of their own by mistake: what it looks like, and how to measure it."""
 
 import contextlib
 from collections.abc import Iterator

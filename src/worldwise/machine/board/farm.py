@@ -165,7 +165,7 @@ def _last_line(said: str) -> str:
 
 
 def _parameters(text: str) -> dict[str, object]:
-    """The parameters of a resource as the client prints them, a Python value; empty if it is none."""
+    """The parameters of a resource as the client prints them, a Python value; empty for other text."""
     try:
         value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):

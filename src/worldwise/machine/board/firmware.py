@@ -38,7 +38,7 @@ class Firmware:
 
 @functools.cache
 def read_firmware(path: Path) -> Firmware:
-    """The program in an ELF file. Raises WorldwiseError if it is none of guest/mcu."""
+    """The program in an ELF file. Raises WorldwiseError unless it is a program of guest/mcu."""
     content = content_of(path, str(path))
     names = ("text_begin", "semihost_exit", "serial_sent")
     questions = [("segments",), ("function_code", "main"), *(("symbol_address", name) for name in names)]

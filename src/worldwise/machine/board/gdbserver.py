@@ -72,7 +72,7 @@ def parse_address(text: str) -> Address:
 class GdbServer:
     """A connection to a GDB server with a halted core.
 
-    Its methods raise HostError if the server is not there, goes away, or is none.
+    Its methods raise HostError if the server is absent, goes away, or does not speak GDB's protocol.
 
     Args:
         address: where it listens.

@@ -279,7 +279,7 @@ class SshHost:
         if counter.unit != CYCLES:
             paranoid = " ".join(facts.get("paranoid", []))
             most = _WITH_KERNEL if self._trust else _MOST_PARANOID
-            # A reason of the counter's own is none of Linux's.
+            # The counter's own reasons are not errors of Linux.
             refused = counter.reason.startswith("perf_event_open") and paranoid.isdecimal() and int(paranoid) > most
             said = f" (kernel.perf_event_paranoid is {paranoid}, and must be {most} or less)" if refused else ""
             self._notify(

@@ -66,7 +66,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
 
 
 def is_of_32_bits(elf: Path) -> bool:
-    """Whether an ELF file is of A32 and T32 code, as a TA may be. Raises WorldwiseError if it is none."""
+    """Whether an ELF file is of A32 and T32 code, as a TA may be. Raises WorldwiseError for another file."""
     return bool(ask(elf, ("machine",), what=elf.name) == ["EM_ARM"])
 
 

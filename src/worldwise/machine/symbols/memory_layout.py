@@ -102,7 +102,7 @@ def read_processes(text: str) -> Iterator[tuple[str, list[tuple[int, int, int, s
 
 
 def initramfs_files(path: Path) -> dict[str, bytes]:
-    """The regular files of an archive in cpio's format newc, by their names. Raises WorldwiseError if it is none."""
+    """The regular files of a cpio archive (newc), by their names. Raises WorldwiseError for another format."""
     archive = path.read_bytes()
     files: dict[str, bytes] = {}
     at = 0

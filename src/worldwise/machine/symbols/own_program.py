@@ -57,7 +57,7 @@ def _unloaded(programs: Programs) -> Iterator[SymbolTable]:
     """The libraries: one that was unloaded before the program ended is not mapped then, and lay somewhere before."""
     for path, content in programs.files.items():
         if ".so" in path.rpartition("/")[2] and content.startswith(b"\x7fELF"):
-            # A file that only looks like one is none that was loaded.
+            # The machine did not load a file that only looks like one.
             with contextlib.suppress(WorldwiseError):
                 if table := programs.table(path):
                     yield table

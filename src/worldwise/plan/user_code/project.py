@@ -29,7 +29,7 @@ _Count = Annotated[int, Field(ge=1, le=2**62)]
 
 
 def _wrong(text: str) -> PydanticCustomError:
-    # A stranger's words stand in it, and its braces are none of a template.
+    # The text holds a stranger's words: their braces are not placeholders.
     return PydanticCustomError("project", "{text}", {"text": text})
 
 

@@ -24,7 +24,7 @@ from worldwise.report.predictions import PredictionLine, budget_of, lines_of, sa
 
 
 def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
-    """The CSV's columns of predictions: header -> value of a row; empty if the run has none."""
+    """The CSV's columns of predictions: header -> value of a row; empty if the run has no such rows."""
     found: dict[tuple[str, str, str, str, str], Estimate] = {}
     for line in lines_of(reading):
         one = line.estimate

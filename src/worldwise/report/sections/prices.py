@@ -127,7 +127,7 @@ def _difference(pair: Change) -> str:
 
 
 def tried_on(row: Row) -> str:
-    """The implementation from which that of a row differs by one change; empty if it is none that tries a change."""
+    """The implementation from which that of a row differs by one change; empty if that row tries no change."""
     return IMPLEMENTATIONS[row.implementation].tries if row.implementation in IMPLEMENTATIONS else ""
 
 

@@ -349,7 +349,7 @@ def _signed_uuid(signed: bytes) -> str:
 
 
 def elf_of(signed: bytes, ta: Path) -> bytes:
-    """The ELF file in a signed TA. Raises WorldwiseError if it is none, or encrypted."""
+    """The ELF file in a signed TA. Raises WorldwiseError if the file is not a TA, or encrypted."""
     try:
         magic, kind, size, _, digest, signature = _HEAD.unpack_from(signed)
     except struct.error:

@@ -164,7 +164,7 @@ def require_linux(content: bytes, program: Path) -> None:
 
 
 def read_firmware(elf: Path, option: str = "") -> bytes:
-    """The content of firmware's ELF file. Raises WorldwiseError, with `option` before its name, if it is none."""
+    """The content of firmware's ELF file. Raises WorldwiseError, with `option` before its name, for another file."""
     try:
         content = files.read_bytes(elf.resolve(), _MOST_FIRMWARE)
     except OSError as error:

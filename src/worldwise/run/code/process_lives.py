@@ -28,7 +28,7 @@ class Life:
 
     @property
     def problem(self) -> str:
-        """Why it is none that can be measured, as it follows the program's name; empty if it can."""
+        """Why the tool cannot measure it, as it follows the program's name; empty if it can."""
         if self.signal:
             known = [one.name for one in signal.Signals if one == self.signal]
             why = " (it wrote more than 64 MiB into a file)" if known == ["SIGXFSZ"] else ""

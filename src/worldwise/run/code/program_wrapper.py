@@ -96,7 +96,7 @@ def execute(wanted: Wanted, images: ImageStore, emulator: Emulator) -> Executed:
 def _failure(said: Path, left: Path) -> str:
     """What the machine's own programs say went wrong; empty if nothing did."""
     for line in files.read_bytes(said, _MOST_SAID, left).splitlines():
-        # The measured program can write there too: what is no record is none of theirs.
+        # The measured program can write there too: other lines are the program's own.
         with contextlib.suppress(ValueError, RecursionError):
             record = json.loads(line)
             if isinstance(record, dict) and record.get("type") == "error":

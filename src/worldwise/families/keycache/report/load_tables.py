@@ -27,7 +27,7 @@ _KEYS = (
 
 
 def keycache_load_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of the key cache under load; none if the run has none. `full` adds nothing."""
+    """The sections on the key cache under load; empty if the run has no such rows. `full` adds nothing."""
     del full
     rows = [row for row in reading.rows if row.operation in (LOAD, ZIPF) and is_quiet(row)]
     parts: list[Section] = []

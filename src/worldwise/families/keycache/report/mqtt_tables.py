@@ -82,7 +82,7 @@ class _MessageRows(RowIndex):
 
 
 def keycache_mqtt_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of messages through the broker; none if the run has none. `full` adds nothing."""
+    """The sections on messages through the broker; empty if the run has no such rows. `full` adds nothing."""
     del full
     table = _MessageRows(reading.rows)
     if not table.whats:
