@@ -108,9 +108,7 @@ _COMMANDS = {
         ListedCommand(
             "contribute", "Pack a board's run as a file for others", "worldwise.cli.hardware.contribute:contribute"
         ),
-        ListedCommand(
-            "keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True
-        ),
+        ListedCommand("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
     ),
 }
 

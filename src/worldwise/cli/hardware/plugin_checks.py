@@ -9,11 +9,13 @@ import click
 
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section
+from worldwise.cli.common.help_screen import Command
 from worldwise.cli.common.options import locked_option, runs_option
 from worldwise.cli.traces.plugin_runs import Output, Session, measures_of
 from worldwise.cli.traces.typed_calls import (
+    RARE_FOLLOWED,
     ExplainedRegion,
-    Named,
+    NamedCases,
     case_option,
     followed_options,
     implementation_option,
@@ -31,7 +33,7 @@ from worldwise.run.varied_secrets import slow_down as slow_down_of_inputs
 _EVERY = 10_000
 
 
-@click.command()
+@click.command(cls=Command, rare={"Look closer": ("index", "inline"), "Also": RARE_FOLLOWED})
 @click.argument("what", metavar="CASE|RUN", default="latest")
 @case_option
 @implementation_option("The folder of a library of your own that the RUN measured.")
@@ -49,7 +51,7 @@ def stacks(fresh: bool, inline: bool, **typed: object) -> None:
       worldwise validation stacks optee/mbedtls-nist-O2/empty-invoke
       worldwise validation stacks mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B
     """
-    named, region = Named.taken(typed), ExplainedRegion.taken(typed)
+    named, region = NamedCases.taken(typed), ExplainedRegion.taken(typed)
     cases = named.cases()
     # Every error in the call is reported before anything runs.
     for case, _ in cases:

@@ -35,7 +35,7 @@ from worldwise.machine.qemu import WATCHED_SILENCE
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.plan.spec import OWN
-from worldwise.plan.suggest import cases_of, named_operation
+from worldwise.plan.suite import cases_of, named_operation
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import FlatAttribution, flat_case
 from worldwise.records.check import CheckedRecords
