@@ -35,7 +35,8 @@ class PinnedPackages(MetadataHookInterface):
 
     def _pins(self, name: str) -> list[str]:
         text = Path(self.root, "requirements", f"{name}.txt").read_text(encoding="utf-8")
-        return re.findall(r"^([\w.-]+==[^\s;\\]+)", text, re.MULTILINE)
+        own = re.findall(r"^([\w.-]+==[^\s;\\]+)", text, re.MULTILINE)
+        return [*(self._pins(text.split()[1].removesuffix(".txt")) if text.startswith("-r ") else ()), *own]
 
 
 class TrackedFiles(BuildHookInterface):  # type: ignore[type-arg] # hatchling names no configuration that fits

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import instruction_words
 import t32_llvm
 
 WORDS = Path(__file__).parent / "data" / "a32-words.txt"
@@ -195,11 +196,10 @@ def expected_registers(text: str) -> tuple[int, int]:
 
 def committed(which: str) -> dict[str, str]:
     """The committed words of a set, with what LLVM says of each."""
-    rows = [line.split(" ", 2) for line in WORDS.read_text(encoding="ascii").splitlines()]
     return {
-        _FIRST_BYTES[word[:2]] + word[2:] if (kind, which) == (BOTH, "t32") else word: text
-        for kind, word, text in rows
-        if kind in (which, BOTH)
+        _FIRST_BYTES[one.word[:2]] + one.word[2:] if (one.kind, which) == (BOTH, "t32") else one.word: one.text("\t")
+        for one in instruction_words.read(WORDS)
+        if one.kind in (which, BOTH)
     }
 
 
@@ -287,13 +287,15 @@ def write_words(programs: list[str]) -> None:
     for which in SETS:
         both, words[which] = _both(set(_by_chance(which)).union(*(one[which] for one in found)), which)
         words[BOTH] |= both
-    lines = []
+    kept: list[instruction_words.Word] = []
     for kind, some in words.items():
         texts = disassemble(sorted(some), "a32" if kind == BOTH else kind)
         # What no processor of Armv7-A executes as it is written.
         texts = {word: text for word, text in texts.items() if not re.search("^[^\t]*<|fpinst|mvfr|fpexc|fpsid", text)}
-        lines += [f"{kind} {word} {text}" for word, text in sorted(_kept(texts).items())]
-    WORDS.write_text("\n".join(lines) + "\n", encoding="ascii")
+        for word, text in sorted(_kept(texts).items()):
+            name, _, operands = text.partition("\t")
+            kept.append(instruction_words.Word(kind, word, name, operands))
+    instruction_words.write(WORDS, kept)
 
 
 if __name__ == "__main__":

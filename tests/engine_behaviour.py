@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import a32_llvm
+import instruction_words
 from worldwise.base import paths
 from worldwise.lab.image import tree_digest
 from worldwise.libraries.boards import load_core, table_of
@@ -72,8 +73,7 @@ def _t32_words() -> list[tuple[str, str]]:
 
 
 def _a64_words() -> list[tuple[str, str]]:
-    lines = (TESTS / "data" / "a64-words.txt").read_text(encoding="ascii").splitlines()
-    return [(word, _access(text)) for word, text in (line.split(" ", 1) for line in lines)]
+    return [(one.word, _access(one.name)) for one in instruction_words.read(TESTS / "data" / "a64-words.txt")]
 
 
 def _a32_words() -> list[tuple[str, str]]:

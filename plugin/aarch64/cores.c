@@ -68,3 +68,32 @@ void cores_print_spent(struct printbuf *buffer, const struct spent *spent, uint6
 	sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside,
 		  spent->outside_instructions + outside_instructions);
 }
+
+struct of_core {
+	size_t core;
+	struct slot *const *slots;
+	uint64_t (*outside)(const struct slot *slot, const struct model *model);
+};
+
+static bool print_slot(struct printbuf *buffer, const char *between, size_t row, const void *of)
+{
+	const struct of_core *printed = of;
+	const struct slot *slot = printed->slots[row];
+	uint64_t outside = printed->outside ? printed->outside(slot, models[printed->core]) : 0;
+
+	sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
+	cores_print_spent(buffer, &slot->spent[printed->core], outside);
+	return true;
+}
+
+void cores_flush(uint32_t pass, struct slot *const *slots, size_t count,
+		 uint64_t (*outside)(const struct slot *slot, const struct model *model))
+{
+	for (size_t core = 0; core < cycles_cores; core++) {
+		struct of_core of = { core, slots, outside };
+
+		record_write_rows(cores_record("cycles", pass, core), count, print_slot, &of);
+		for (size_t i = 0; i < count; i++)
+			slots[i]->spent[core] = (struct spent){ .outside = 0 };
+	}
+}

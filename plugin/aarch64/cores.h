@@ -29,11 +29,19 @@ void accesses_watch(struct qemu_plugin_insn *instruction, uint64_t place);
 
 struct json_object; /* see trace.h */
 struct printbuf;
+struct slot; /* see counts.h */
 
 /* A new record of a pass about a core. */
 struct json_object *cores_record(const char *type, uint32_t pass, size_t core);
 
 /* Prints the end of a row: the cycles of each cause and what is outside, with so many instructions more. */
 void cores_print_spent(struct printbuf *buffer, const struct spent *spent, uint64_t outside_instructions);
+
+/*
+ * Writes a record `cycles` of each core, with a row for each slot, and forgets what the slots took. `outside` says how
+ * many more instructions of a slot are outside the core's model; NULL for none.
+ */
+void cores_flush(uint32_t pass, struct slot *const *slots, size_t count,
+		 uint64_t (*outside)(const struct slot *slot, const struct model *model));
 
 #endif /* WORLDWISE_CORES_H */

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include <glib.h>
-#include <json-c/printbuf.h>
 
 #include "arguments.h"
 #include "cycles.h"
@@ -77,22 +76,14 @@ void slot_must_be_written(struct slot *slot)
 	g_ptr_array_add(unwritten, slot);
 }
 
-/* json-c calls it for the array of rows, which has no elements of its own: too many for an object each. */
-static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+/* [frame, block, times] */
+static bool print_slot(struct printbuf *buffer, const char *between, size_t row, const void *of)
 {
-	const char *between = "[";
+	const struct slot *slot = g_ptr_array_index((const GPtrArray *)of, row);
 
-	(void)rows;
-	(void)level;
-	(void)flags;
-	for (guint i = 0; i < unwritten->len; i++) {
-		const struct slot *slot = g_ptr_array_index(unwritten, i);
-
-		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64 "]", between, slot->node->id, slot->block->id,
-			  slot->times);
-		between = ",";
-	}
-	return sprintbuf(buffer, "]");
+	sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64 "]", between, slot->node->id, slot->block->id,
+		  slot->times);
+	return true;
 }
 
 void counts_taken(struct block *block)
@@ -126,7 +117,6 @@ static void flush_taken(uint32_t pass)
 void counts_flush(uint32_t pass)
 {
 	struct json_object *record;
-	struct json_object *rows;
 
 	if (!unwritten->len)
 		return;
@@ -138,11 +128,7 @@ void counts_flush(uint32_t pass)
 	}
 	record = record_new("counts");
 	record_number(record, "pass", pass);
-	/* An array of [frame, block, times]. */
-	rows = json_object_new_array();
-	json_object_set_serializer(rows, print_rows, NULL, NULL);
-	record_value(record, "rows", rows);
-	record_write(record);
+	record_write_rows(record, unwritten->len, print_slot, unwritten);
 	cycles_flush(pass, (struct slot *const *)unwritten->pdata, unwritten->len);
 	for (guint i = 0; i < unwritten->len; i++)
 		((struct slot *)g_ptr_array_index(unwritten, i))->times = 0;

@@ -2,11 +2,9 @@
 #include "cycles.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <glib.h>
-#include <json-c/printbuf.h>
 
 #include "../model/model.h"
 #include "arguments.h"
@@ -32,18 +30,11 @@ static uint32_t span_number; /* of that one; the first has 1 */
 static bool span_is_open;
 static bool span_is_cut; /* sampling left out some of it */
 
-/* What a record of one core is made of, for print_rows(). */
-static struct {
-	size_t core;
-	struct slot *const *slots;
-	size_t count;
-} printed;
-
-/* The same of a span, for print_span(). */
-static struct {
+/* What a record of one core is made of. */
+struct span_of_core {
 	size_t core;
 	const struct span *span;
-} printed_span;
+};
 
 void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 {
@@ -185,82 +176,35 @@ static uint64_t outside_skipped(const struct slot *slot, const struct model *mod
 	return slot->skipped * model_outside(model, slot->block->decoded, slot->block->instructions);
 }
 
-/* json-c calls it for the array of rows: see print_rows() of counts.c. */
-static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+static bool print_skipped(struct printbuf *buffer, const char *between, size_t row, const void *of)
 {
-	const char *between = "[";
+	const struct slot *slot = ((struct slot *const *)of)[row];
 
-	(void)rows;
-	(void)level;
-	(void)flags;
-	for (size_t i = 0; i < printed.count; i++) {
-		const struct slot *slot = printed.slots[i];
-		const struct spent *spent = &slot->spent[printed.core];
-
-		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
-		cores_print_spent(buffer, spent, outside_skipped(slot, models[printed.core]));
-		between = ",";
-	}
-	return sprintbuf(buffer, "]");
-}
-
-static int print_skipped(struct json_object *rows, struct printbuf *buffer, int level, int flags)
-{
-	const char *between = "[";
-
-	(void)rows;
-	(void)level;
-	(void)flags;
-	for (size_t i = 0; i < printed.count; i++) {
-		const struct slot *slot = printed.slots[i];
-
-		if (!slot->skipped)
-			continue;
+	if (slot->skipped)
 		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64 "]", between, slot->node->id, slot->block->id,
 			  slot->skipped);
-		between = ",";
-	}
-	return sprintbuf(buffer, "]");
+	return slot->skipped > 0;
 }
 
-/* Writes a record, with the rows that `print` prints of what is in `printed` or `printed_span`. */
-static void write_rows(struct json_object *record, json_object_to_json_string_fn *print)
+static bool print_of_span(struct printbuf *buffer, const char *between, size_t at, const void *of)
 {
-	struct json_object *rows = json_object_new_array();
+	const struct span_of_core *printed = of;
+	const struct span_row *row = &printed->span->rows[at];
 
-	json_object_set_serializer(rows, print, NULL, NULL);
-	record_value(record, "rows", rows);
-	record_write(record);
-}
-
-static int print_span(struct json_object *rows, struct printbuf *buffer, int level, int flags)
-{
-	const char *between = "[";
-
-	(void)rows;
-	(void)level;
-	(void)flags;
-	for (size_t i = 0; i < printed_span.span->count; i++) {
-		const struct span_row *row = &printed_span.span->rows[i];
-		const struct spent *spent = &row->spent[printed_span.core];
-
-		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64, between, row->slot->node->id,
-			  row->slot->block->id, row->times);
-		cores_print_spent(buffer, spent, 0);
-		between = ",";
-	}
-	return sprintbuf(buffer, "]");
+	sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64, between, row->slot->node->id, row->slot->block->id,
+		  row->times);
+	cores_print_spent(buffer, &row->spent[printed->core], 0);
+	return true;
 }
 
 void cycles_span_write(const struct span *span, uint32_t pass, uint64_t at)
 {
-	printed_span.span = span;
 	for (size_t core = 0; core < cycles_cores; core++) {
 		struct json_object *record = cores_record("stretch", pass, core);
+		struct span_of_core of = { core, span };
 
-		printed_span.core = core;
 		record_number(record, "at", at);
-		write_rows(record, print_span);
+		record_write_rows(record, span->count, print_of_span, &of);
 	}
 }
 
@@ -279,20 +223,20 @@ static void write_units(uint32_t pass, size_t core)
 }
 
 /* What sampling left out, and the units. */
-static void flush_sampling(uint32_t pass)
+static void flush_sampling(uint32_t pass, struct slot *const *slots, size_t count)
 {
 	struct json_object *record;
 	bool some = false;
 
-	for (size_t i = 0; i < printed.count; i++)
-		some |= printed.slots[i]->skipped > 0;
+	for (size_t i = 0; i < count; i++)
+		some |= slots[i]->skipped > 0;
 	if (some) {
 		record = record_new("skipped");
 		record_number(record, "pass", pass);
-		write_rows(record, print_skipped);
+		record_write_rows(record, count, print_skipped, slots);
 	}
-	for (size_t i = 0; i < printed.count; i++)
-		printed.slots[i]->skipped = 0;
+	for (size_t i = 0; i < count; i++)
+		slots[i]->skipped = 0;
 	for (size_t core = 0; core < cycles_cores; core++) {
 		units_close(&units[core]);
 		if (some || units[core].count)
@@ -303,13 +247,6 @@ static void flush_sampling(uint32_t pass)
 
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 {
-	printed.slots = slots;
-	printed.count = count;
-	for (size_t core = 0; core < cycles_cores; core++) {
-		printed.core = core;
-		write_rows(cores_record("cycles", pass, core), print_rows);
-		for (size_t i = 0; i < count; i++)
-			slots[i]->spent[core] = (struct spent){ .outside = 0 };
-	}
-	flush_sampling(pass);
+	cores_flush(pass, slots, count, outside_skipped);
+	flush_sampling(pass, slots, count);
 }

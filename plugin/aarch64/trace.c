@@ -87,6 +87,37 @@ void record_write(struct json_object *record)
 	json_object_put(record);
 }
 
+struct rows {
+	size_t count;
+	print_row_fn *print;
+	const void *of;
+};
+
+/* json-c calls it for the array of rows, which has no elements of its own. */
+static int print_rows(struct json_object *array, struct printbuf *buffer, int level, int flags)
+{
+	const struct rows *rows = json_object_get_userdata(array);
+	const char *between = "[";
+
+	(void)level;
+	(void)flags;
+	for (size_t row = 0; row < rows->count; row++) {
+		if (rows->print(buffer, between, row, rows->of))
+			between = ",";
+	}
+	return sprintbuf(buffer, "]");
+}
+
+void record_write_rows(struct json_object *record, size_t count, print_row_fn *print, const void *of)
+{
+	struct rows rows = { count, print, of };
+	struct json_object *array = json_object_new_array();
+
+	json_object_set_serializer(array, print_rows, &rows, NULL);
+	record_value(record, "rows", array);
+	record_write(record);
+}
+
 void trace_close(struct json_object *last)
 {
 	if (problem) {

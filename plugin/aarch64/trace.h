@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <json-c/json.h>
+#include <json-c/printbuf.h>
 
 /* Creates the file of the trace, or empties it. False if that cannot be done. */
 bool trace_open(const char *path);
@@ -36,6 +37,13 @@ void record_value(struct json_object *record, const char *key, struct json_objec
 
 /* Writes a record and frees it. Gives up if it cannot be written. */
 void record_write(struct json_object *record);
+
+/*
+ * Writes a record as record_write() does, with an array `rows`. `print` prints row `row` of `count` behind what is
+ * `between` it and the one before, or nothing and returns false: too many rows for an object each.
+ */
+typedef bool print_row_fn(struct printbuf *buffer, const char *between, size_t row, const void *of);
+void record_write_rows(struct json_object *record, size_t count, print_row_fn *print, const void *of);
 
 /* Writes the last record, with the first thing that was given up if there is one, frees it, and closes the file. */
 void trace_close(struct json_object *last);

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cycles.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include <glib.h>
-#include <json-c/printbuf.h>
 
-#include "../aarch64/trace.h"
 #include "../model/model.h"
-
-/* What a record of one core is made of, for print_rows(). */
-static struct {
-	size_t core;
-	struct slot *const *slots;
-	size_t count;
-} printed;
 
 void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block)
 {
@@ -81,38 +69,7 @@ void cycles_pass_by(struct flat_block *block, uint64_t next, bool whole)
 	run(block, executed, count, next, dropped);
 }
 
-/* json-c calls it for the array of rows: see print_rows() of ../aarch64/cycles.c. */
-static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
-{
-	const char *between = "[";
-
-	(void)rows;
-	(void)level;
-	(void)flags;
-	for (size_t i = 0; i < printed.count; i++) {
-		const struct slot *slot = printed.slots[i];
-		const struct spent *spent = &slot->spent[printed.core];
-
-		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
-		cores_print_spent(buffer, spent, 0);
-		between = ",";
-	}
-	return sprintbuf(buffer, "]");
-}
-
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 {
-	printed.slots = slots;
-	printed.count = count;
-	for (size_t core = 0; core < cycles_cores; core++) {
-		struct json_object *record = cores_record("cycles", pass, core);
-		struct json_object *rows = json_object_new_array();
-
-		printed.core = core;
-		json_object_set_serializer(rows, print_rows, NULL, NULL);
-		record_value(record, "rows", rows);
-		record_write(record);
-		for (size_t i = 0; i < count; i++)
-			slots[i]->spent[core] = (struct spent){ .outside = 0 };
-	}
+	cores_flush(pass, slots, count, NULL);
 }

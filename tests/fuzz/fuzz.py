@@ -110,9 +110,11 @@ def main() -> int:
     if more[:1] == [_IN_PROCESS]:
         _fuzz(chosen.reader, more[1:])
         return 0
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as corpus:
         found = chosen.found or Path(work)
         found.mkdir(parents=True, exist_ok=True)
+        for name, data in readers.corpus(chosen.reader).items():
+            Path(corpus, name).write_bytes(data)
         options = [
             f"-runs={chosen.runs}",
             f"-seed={chosen.seed}",
@@ -125,7 +127,7 @@ def main() -> int:
         command = [sys.executable, "-P", __file__, chosen.reader, _IN_PROCESS, *options]
         began = time.monotonic()
         result = subprocess.run(
-            [*command, str(found), str(readers.CORPUS / chosen.reader)],
+            [*command, str(found), corpus],
             capture_output=True,
             text=True,
             errors="replace",

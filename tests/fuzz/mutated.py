@@ -36,10 +36,10 @@ def _hangs(*_: object) -> None:
 
 def try_mutated(reader: str, count: int, seed: int) -> tuple[int, int, list[tuple[bytes, str]], float]:
     """How many of so many inputs a reader took and refused, the findings with what they are, the slowest in seconds."""
-    corpus = sorted((readers.CORPUS / reader).iterdir())
+    corpus = readers.corpus(reader)
     # Of a good one more is read before it is refused.
-    good = [path for path in corpus if path.name.startswith("good")]
-    seeds = [path.read_bytes() for path in [*corpus, *good * len(corpus)]]
+    good = [data for name, data in corpus.items() if name.startswith("good")]
+    seeds = [*corpus.values(), *good * len(corpus)]
     taken = refused = 0
     slowest = 0.0
     findings = []

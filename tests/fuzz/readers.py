@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
+from variants import VARIANTS
+
 from worldwise.base import archives, files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml import toml_model
@@ -50,6 +52,15 @@ from worldwise.targets import portable_images
 CORPUS = Path(__file__).parent / "corpus"
 # Of a message: some name all that is allowed.
 _MOST_MESSAGE = 20_000
+
+
+def corpus(reader: str) -> dict[str, bytes]:
+    """A reader's inputs by their names: files, and what differs from a file in one place."""
+    found = {path.name: path.read_bytes() for path in (CORPUS / reader).iterdir()}
+    base, changes = VARIANTS.get(reader, ("", {}))
+    found |= {name: change(found[base]) for name, change in changes.items()}
+    return dict(sorted(found.items()))
+
 
 # Instead of a library's folder: one with sources in it.
 _LIBRARY = paths.PORTABLE

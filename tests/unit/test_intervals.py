@@ -26,9 +26,11 @@ ROWS: list[dict[str, Any]] = json.loads(Path(paths.MEASURED, "validation", "run.
     "rows"
 ]
 # Those of the blind test too: core, code, who wrote it, wait states, role, and the figures.
-BLIND: list[dict[str, Any]] = tomllib.loads(
-    Path(paths.PUBLISHED, "hardware", "blind.toml").read_text(encoding="utf-8")
-)["set"]
+BLIND: list[dict[str, Any]] = [
+    {**some, **dict(zip(some.get("columns", ()), row, strict=True))}
+    for some in tomllib.loads(Path(paths.PUBLISHED, "hardware", "blind.toml").read_text(encoding="utf-8"))["set"]
+    for row in some.get("rows", [()])
+]
 # Cores whose lines have what a later engine predicted of the blind test's figures.
 AGAIN = {
     line["core"]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The builds of the key cache, without its root: recipes, what is refused, what a fuzz campaign comes to."""
 
+import shutil
 import subprocess
+import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,6 +91,50 @@ def fuzzer(root: FakeRoot, tmp_path: Path) -> Fuzzer:
 
 def options(call: list[str]) -> dict[str, str]:
     return dict(word.lstrip("-").split("=", 1) for word in call[1:] if word.startswith("-"))
+
+
+def corpus(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a copy of the program that writes and reads the inputs of the repository."""
+    for name in ("corpus.py", "corpus.txt"):
+        if not (folder / name).exists():
+            shutil.copy(paths.KEYCACHE / "fuzz" / name, folder)
+    command = [sys.executable, "-I", folder / "corpus.py", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_fuzzers_inputs_are_text(tmp_path: Path) -> None:
+    """If this fails, fuzzing begins with other inputs than those that were kept."""
+    assert corpus(tmp_path, "unpack", tmp_path / "all").returncode == 0
+    files = sorted((tmp_path / "all").iterdir())
+    assert len(files) >= 83
+    assert all(path.stat().st_size <= 2048 for path in files)
+    assert (tmp_path / "all/malformed").read_bytes() == b"\x00*2\r\n$4\r\nPING\r\n:1\r\n"
+    # Bytes of all kinds come back, and the text is the one way to write them.
+    every = b"\x00" + bytes(range(256)) * 2 + b'*1\r\n$3\r\n\\"+\r\n$5\r\nab'
+    (tmp_path / "all/every").write_bytes(every)
+    assert corpus(tmp_path, "add", tmp_path / "all/every").returncode == 0
+    assert corpus(tmp_path, "unpack", tmp_path / "more").returncode == 0
+    assert (tmp_path / "more/every").read_bytes() == every
+    before = (paths.KEYCACHE / "fuzz/corpus.txt").read_text()
+    assert [line for line in (tmp_path / "corpus.txt").read_text().splitlines() if line in before.splitlines()] == (
+        before.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("2799b04d134c 0a", "2799b04d134c 0b"), "2799b04d134c is not the SHA-1 of its bytes"),
+        (("  *2 GET alice\n", "  *2 GET alice ?\n"), "what is '?'?"),
+    ],
+)
+def test_a_changed_input_is_refused(change: tuple[str, str], words: str, tmp_path: Path) -> None:
+    text = (paths.KEYCACHE / "fuzz/corpus.txt").read_text()
+    assert change[0] in text
+    (tmp_path / "corpus.txt").write_text(text.replace(*change, 1))
+    answer = corpus(tmp_path, "unpack", tmp_path / "all")
+    assert answer.returncode == 1
+    assert words in answer.stderr
 
 
 # --- recipes ---

@@ -429,12 +429,22 @@ alu = { cycles = 1, source = "trm, table 1" }
         ("cycles = 1", 'unit = "alu"', "classes.alu.unit: a class has no such key"),
         ("value = 1", "value = -1", "value"),
         ("alu = {", "aloe = {", "classes.aloe: this kind of core has no such name"),
+        ("alu = {", '"alu aloe" = {', "classes.aloe: this kind of core has no such name"),
+        ("alu = {", '"shift alu alu" = {', "classes: alu stands there twice"),
+        ("alu = {", '" " = {', "this kind of core has no such name"),
     ],
 )
 def test_wrong_models_are_refused(before: str, after: str, problem: str) -> None:
     assert parse(Core, CORE, "some.toml").model
     with pytest.raises(WorldwiseError, match=re.escape(problem)):
         parse(Core, CORE.replace(before, after), "some.toml")
+
+
+def test_classes_that_cost_the_same_stand_in_one_line() -> None:
+    """If this fails, a class has no time, or that of another."""
+    one, two = (parse(Core, CORE.replace("alu = {", f"{names} = {{"), "some.toml") for names in ("alu", '"alu shift"'))
+    assert one.model and two.model
+    assert two.model.classes == dict.fromkeys(("alu", "shift"), one.model.classes["alu"])
 
 
 def test_every_core_of_a_board_has_a_model_that_is_read(drive: Driver) -> None:

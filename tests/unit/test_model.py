@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import instruction_words
 import model_programs
 from model_programs import MODEL, PROFILE_A, TESTS
 from worldwise.base.errors import WorldwiseError
@@ -166,13 +167,12 @@ RULES = {
 def test_classes_are_those_of_llvms_names(compiled: Path) -> None:
     """812 words of programs and tests, whose texts LLVM 19.1.7 wrote (llvm-mc --disassemble, Armv8.5-A)."""
     rule = {name: classes.split() for classes, names in RULES.items() for name in names.split()}
-    lines = (TESTS / "data" / "a64-words.txt").read_text(encoding="ascii").splitlines()
-    words, texts = zip(*(line.split(" ", 1) for line in lines), strict=True)
-    found = _classes(compiled, words)
+    words = instruction_words.read(TESTS / "data" / "a64-words.txt")
+    found = _classes(compiled, [one.word for one in words])
     wrong = [
-        f"{word} {text}: {name}"
-        for word, text, name in zip(words, texts, found, strict=True)
-        if name.removesuffix("_q") not in rule[re.split(r"[ .]", text)[0]]
+        f"{one.word} {one.text(' ')}: {name}"
+        for one, name in zip(words, found, strict=True)
+        if name.removesuffix("_q") not in rule[one.name.partition(".")[0]]
     ]
     assert not wrong
     assert len(words) == 812

@@ -147,6 +147,7 @@ def test_without_git_no_wheel_is_built(tmp_path: Path) -> None:
         "README.md",
         "LICENSE",
         "release/hooks.py",
+        "requirements/base.txt",
         "requirements/run.txt",
         "requirements/dask.txt",
     ):

@@ -201,8 +201,8 @@ def _demo_ta(steps: Steps) -> Path:
 def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> None:
     """Fuzz the server's reader of requests, its commands and the TA with libFuzzer, under ASan and UBSan.
 
-    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. The cache keeps new inputs. Exit
-    status 1 if a fault was found.
+    It begins with the inputs of keycache/fuzz/corpus.txt and those of earlier campaigns. The cache keeps new inputs.
+    Exit status 1 if a fault was found.
 
     \b
       worldwise keycache fuzz --runs 1000000 --jobs 2
@@ -224,7 +224,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         safe_text.echo(f"found: {finding}")
     if result.findings:
         safe_text.echo(
-            "The logs end with what is wrong, and where. An input in keycache/fuzz/corpus is tried by every test."
+            "The logs end with what is wrong, and where. Every test tries what `keycache/fuzz/corpus.py add` adds."
         )
         sys.exit(1)
     if minimise is not None:

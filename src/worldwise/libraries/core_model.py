@@ -2,11 +2,12 @@
 """What a model of a core knows: `[model]` of cores/*.toml, `[memory]` of boards/*.toml, and the table that C reads."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from worldwise.base.toml.toml_model import StrictModel, Text
 from worldwise.libraries.fittable import Fittable
@@ -154,7 +155,8 @@ class CoreModel(StrictModel):
         writeback: ports that write an address register back.
         limits: dispatch and queues, by ports; the first that has all ports of a class is its own.
         numbers: its numbers by name.
-        classes: what instructions of each class cost; each has a `source`.
+        classes: what instructions of each class cost; each has a `source`. Several that cost the same can stand in one
+            line, with blanks between their names.
         fittable: the numbers that `worldwise calibrate` may fit to a run on silicon, and between which values.
     """
 
@@ -166,6 +168,17 @@ class CoreModel(StrictModel):
     numbers: dict[str, Number]
     classes: dict[str, dict[str, int | str]]
     fittable: dict[str, Fittable] = Field(default_factory=dict)
+
+    @field_validator("classes", mode="before")
+    @classmethod
+    def _each_class(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        each = [(name, entry) for names, entry in given.items() for name in names.split() or [names]]
+        twice = [name for name, times in Counter(name for name, _ in each).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]} stands there twice")
+        return dict(each)
 
     @model_validator(mode="after")
     def _known(self) -> "CoreModel":

@@ -150,8 +150,10 @@ def _install(wheel: Path, target: Path, python: str) -> None:
     command += ["--no-compile", "--target", str(target), "--python-version", python, "--implementation", "cp"]
     command += ["--only-binary", ":all:", *(word for name in _PLATFORMS for word in ("--platform", name))]
     with tempfile.TemporaryDirectory() as name:
-        requirements = Path(name, "requirements.txt")
-        requirements.write_bytes(_file_of(wheel, "requirements/run.txt"))
+        requirements = Path(name, "run.txt")
+        # The first line of the one names the other.
+        for file in (requirements, Path(name, "base.txt")):
+            file.write_bytes(_file_of(wheel, f"requirements/{file.name}"))
         for words in (["--require-hashes", "-r", str(requirements)], ["--no-deps", str(wheel.absolute())]):
             done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
             if done.returncode != 0:

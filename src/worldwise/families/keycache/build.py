@@ -6,6 +6,8 @@ import contextlib
 import functools
 import re
 import shutil
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -403,7 +405,7 @@ class Fuzzer:
         return [
             (target.directory, "/in/target", "ro"),
             (paths.KEYCACHE / "fuzz/requests.dict", "/in/requests.dict", "ro"),
-            (paths.KEYCACHE / "fuzz/corpus", "/in/corpus", "ro"),
+            (self._inputs(), "/in/corpus", "ro"),
             (self._corpus(), "/corpus", "rw"),
             (self._findings, "/findings", "rw"),
         ]
@@ -431,6 +433,17 @@ class Fuzzer:
             limits=WITHOUT_ADDRESS_LIMIT,
             debugging=True,
         ).returncode
+
+    def _inputs(self) -> Path:
+        """The repository's inputs, each a file."""
+        folder = self.folder / "inputs"
+        shutil.rmtree(folder, ignore_errors=True)
+        _make(folder)
+        command = [sys.executable, "-I", str(paths.KEYCACHE / "fuzz/corpus.py"), "unpack", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise WorldwiseError("the inputs of keycache/fuzz/corpus.txt are not readable", details=done.stderr.strip())
+        return folder
 
     def _corpus(self) -> Path:
         assert self.corpus is not None

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from worldwise.base import paths
 from worldwise.base.json_model import load_json
-from worldwise.base.toml.toml_model import StrictModel, Text, parse, read_text
+from worldwise.base.toml.rows import parse_rows
+from worldwise.base.toml.toml_model import StrictModel, Text, read_text
 from worldwise.libraries.boards import table_of
 from worldwise.predict.domains import By, Code, Domain
 from worldwise.validation.figures import HARDWARE, Source
@@ -153,7 +154,7 @@ class BlindFigures(StrictModel):
 
 def load_blind(path: Path = BLIND) -> BlindFigures:
     """The figures of the blind test. Raises WorldwiseError if the file is wrong."""
-    return parse(BlindFigures, read_text(path, "the figures"), path)
+    return parse_rows(BlindFigures, "set", read_text(path, "the figures"), path)
 
 
 @cache
