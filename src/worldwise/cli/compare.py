@@ -89,13 +89,13 @@ def compare(
       worldwise compare RUN --baseline main
 
     \f
-    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. Runs that differ in
-    what must agree (lab, images without the library, number of calls) are refused. docs/use/gate.md shows a gate in
-    continuous integration. The rows that changed most come first, with the command that names the functions behind the
-    change; --full has every row.
+    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. The command refuses
+    runs that differ in lab, images without the library, or number of calls. docs/use/in-your-repository.md shows a gate
+    in continuous integration. The rows that changed most come first, with the command that names the functions behind
+    the change; --full has every row.
 
-    Exit status: 0 compared, and within the limit if there is one; 1 not comparable, nothing to judge, or a case of A is
-    not in B; 3 over the limit.
+    Exit status: 0 compared, and no row exceeds the limit; 1 not comparable, nothing to judge, or B lacks a case of A; 3
+    a row exceeds the limit.
     """
     wanted = [_destination(text) for text in writes]
     for path in (*([output] if output else []), *(path for _, path in wanted)):
