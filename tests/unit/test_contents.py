@@ -286,7 +286,7 @@ def test_a_damaged_lab_is_made_anew_and_what_it_made_is_doubted(
     flip(lab.root / SMALL)
     assert rebuilt(lab, monkeypatch) == ["built"]
     text = said.getvalue()
-    assert f"the lab is damaged; worldwise makes it anew: {lab.root}/{SMALL} has other bytes" in text
+    assert f"the lab is damaged; worldwise makes it again: {lab.root}/{SMALL} has other bytes" in text
     assert "what was built and measured since 20" in text
     assert f"delete the folders images, snapshots, results and traces in {lab.cache}" in text
 

@@ -425,7 +425,7 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
     (directory / "root" / "usr" / "cc").write_text("ab")
     found = points("lab")[0]
     assert (found.state, "has another size than when the lab was made" in found.found) == ("wrong", True)
-    assert found.todo == "`worldwise lab build` makes it anew"
+    assert found.todo == "`worldwise lab build` makes it again"
 
 
 def test_a_root_that_is_there_and_one_that_is_damaged_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,7 +244,7 @@ def test_the_end_of_what_was_printed_keeps_its_lines() -> None:
     """A client that wants arguments prints how it is called: that is read as it was written, its last lines alone."""
     assert printed_end(b"") == printed_end(b"\n\n") == "it printed nothing"
     shown = printed_end(b"".join(b"%d\tone\n\n" % number for number in range(20))).splitlines()
-    assert shown == ["the end of what it printed:", *(f"  {number}\\tone" for number in range(8, 20))]
+    assert shown == ["the end of its output:", *(f"  {number}\\tone" for number in range(8, 20))]
 
 
 def test_what_a_ta_needs_of_stack_is_said_beside_what_op_tee_adds() -> None:
@@ -622,9 +622,9 @@ def _told_of(said: str) -> str:
             "expected 'size_t *' {aka 'long unsigned int *'} but argument is of type 'uint32_t *' {aka",
             "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
         ),
-        ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
+        ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of its output is above"),
         ("ld: a.c:7: undefined reference to `atoi'", "first: ld: a.c:7: undefined reference to `atoi'; the end of"),
-        ("make: stop", "the end of what it said is above"),
+        ("make: stop", "the end of its output is above"),
     ],
 )
 def test_an_older_application_that_does_not_build_has_a_way_out(said: str, way: str) -> None:

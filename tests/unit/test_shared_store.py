@@ -166,8 +166,8 @@ def test_a_damaged_thing_is_told_and_makes_way(tmp_path: Path) -> None:
     assert not (tmp_path / "got").exists()
     assert not (tmp_path / "file").exists()
     assert notes == [
-        f"{place / 'images' / 'a'} is damaged; worldwise makes it anew: it is bad",
-        f"{place / 'downloads' / digest} is damaged; worldwise makes it anew: its SHA-256 is {bad}",
+        f"{place / 'images' / 'a'} is damaged; worldwise makes it again: it is bad",
+        f"{place / 'downloads' / digest} is damaged; worldwise makes it again: its SHA-256 is {bad}",
     ]
     shared.give("images", "a", good)
     shared.give_file("downloads", digest, good / "file")
@@ -349,7 +349,7 @@ def test_what_no_folder_of_ours_has_is_damage(
     notes: list[str] = []
     with little_disk():
         assert not Shared(notes.append, place).take("images", "a", tmp_path / "got", lambda _: "")
-    assert re.search(f"a is damaged; worldwise makes it anew: .*({says})", notes[-1])
+    assert re.search(f"a is damaged; worldwise makes it again: .*({says})", notes[-1])
     assert not (place / "images" / "a").exists()
     assert not (tmp_path / "got").exists()
 
@@ -360,7 +360,7 @@ def test_a_file_is_as_long_as_what_is_wanted(place: Path, tmp_path: Path) -> Non
     notes: list[str] = []
     with little_disk():
         assert not Shared(notes.append, place).take_file("downloads", DIGEST, tmp_path / "file", 5000)
-    assert "is damaged; worldwise makes it anew: " in notes[-1]
+    assert "is damaged; worldwise makes it again: " in notes[-1]
     assert "it has more than 4 KiB" in notes[-1]
 
 

@@ -113,7 +113,7 @@ def compare(
     if not (one_run or a):
         raise click.UsageError("name what to compare RUN with: OTHER_RUN, VARIANT_A and VARIANT_B, or --baseline NAME")
     if _SARIF in (form, *(other for other, _ in wanted)) and not (baseline or limit):
-        raise click.UsageError("sarif has what is over a limit: name one with --fail-above, or a --baseline")
+        raise click.UsageError("sarif lists what exceeds a limit: name a limit with --fail-above, or a --baseline")
     measured = first = open_run(run, runs)
     if one_run:
         found = _with_baseline(first, baseline, save_baseline, options)

@@ -224,7 +224,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         safe_text.echo(f"found: {finding}")
     if result.findings:
         safe_text.echo(
-            "The logs end with what is wrong, and where. An input in keycache/fuzz/corpus is tried by every test."
+            "The logs end with each problem and its place. Every test tries the inputs in keycache/fuzz/corpus."
         )
         sys.exit(1)
     if minimise is not None:

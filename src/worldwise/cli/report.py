@@ -82,7 +82,7 @@ _RARE = {"Also": ("full", "runs")}
 )
 @click.option("--sections", "listed", is_flag=True, help="List the names of the sections, and print none.")
 @click.option("--all", "everything", is_flag=True, help="Print all of it, not the first screen alone.")
-@click.option("--full", is_flag=True, help="Print what --all leaves out, too, above all times for every place.")
+@click.option("--full", is_flag=True, help="Also print what --all omits, above all times for every place.")
 @runs_option
 @reading_options
 def report(

@@ -354,7 +354,7 @@ def manifest_of(kind: type[Described], path: Path) -> Described:
     if not block:
         raise WorldwiseError(
             f"{path}: has no comment that begins with '/* {MANIFEST}'",
-            "docs/add/add-library.md says what stands in it",
+            "docs/add/add-library.md lists its keys",
         )
     return parse(kind, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
 

@@ -110,6 +110,6 @@ def check() -> None:
     if stale:
         raise WorldwiseError(
             f"the validation was measured with other sources: {', '.join(stale)} changed",
-            "`worldwise validation measure --keep` measures it anew",
+            "`worldwise validation measure --keep` measures it again",
         )
     safe_text.echo("measured with today's engine, cores and figures")

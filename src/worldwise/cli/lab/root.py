@@ -155,7 +155,7 @@ def check(name: str) -> None:
     place = open_lab(name=name)
     place.require()
     if not place.contents.listed and (problem := place.list_contents()):
-        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
+        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it again")
     with safe_text.console(stderr=True).status("hashing") as shown:
         found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
     for problem in found.problems:
@@ -239,7 +239,7 @@ def _check_lent(folder: Path, here: Path) -> None:
         if path.resolve().is_relative_to(folder):
             raise WorldwiseError(
                 f"--lend {folder}: {what} is in it, and programs in the lab could change that",
-                "lend a folder that has only what the program needs",
+                "lend a folder with only the files that the program needs",
             )
 
 

@@ -179,7 +179,7 @@ _RARE = {
 @click.option(
     "--vary",
     metavar="INPUTS",
-    help="Of a CASE: say whether what is executed and accessed depends on its key, message or nonce (key,message).",
+    help="Of a CASE: say whether its instructions and accesses depend on its key, message or nonce (key,message).",
 )
 @click.option(
     "--core",

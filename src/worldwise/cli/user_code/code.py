@@ -68,7 +68,7 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
     if own.firmware:
         ends = (own.until or "", own.instructions or 0)
         if own.benchmarks and own.regions:
-            raise click.UsageError("--benchmark and --region both say what is measured: one run takes one of them")
+            raise click.UsageError("--benchmark and --region both choose what to measure: one run takes one of them")
         firmware = WantedFirmware(own.firmware, own.machine, own.regions, *ends, own.name or "", own.benchmarks)
         return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
     program = own.program or own.client
@@ -358,7 +358,7 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
         ]
         if PLUGIN in kinds:
             of_requests.append(
-                "plugin: tee-supplicant has none on this machine, so what the TA asked a plugin for is refused."
+                "plugin: tee-supplicant has no plugin on this machine and refuses the TA's request to a plugin."
             )
         title = "What OP-TEE asked Linux for in it, in instructions"
         sections.append(Section(title, Table(["region", *kinds], lines, 1), of_requests))

@@ -229,7 +229,7 @@ def load_project(folder: Path) -> Project:
     path = folder / PROJECT_FILE
     if not path.exists():
         raise WorldwiseError(
-            f"{folder} has no {PROJECT_FILE}, which says what this repository measures.",
+            f"{folder} has no {PROJECT_FILE}, which says what to measure.",
             f"`worldwise init {folder}` looks at the folder and writes one",
         )
     return parse(Project, read_text(path, "project", folder), path)

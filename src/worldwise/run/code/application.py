@@ -262,7 +262,7 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside:
         return WorldwiseError(f"{recipe.name}: {error.message}", error.hint, error.details)
     wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
-    hint = "; ".join(filter(None, ("the end of what it said is above", error.hint)))
+    hint = "; ".join(filter(None, ("the end of its output is above", error.hint)))
     if first := next((line for line in wrong if "error:" in line or "undefined reference" in line), None):
         hint = f"first: {files.quoted(first.strip())}; {hint}"
     if way := next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), ""):

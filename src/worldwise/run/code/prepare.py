@@ -475,7 +475,7 @@ def _near(wanted: Wanted) -> str:
     if wanted.application and not wanted.regions:
         return "does the client need arguments? They stand behind --"
     if not wanted.regions:
-        return "the program ended before its main function: look at what it printed"
+        return "the program ended before its main function: look at its output"
     return (
         "do its arguments (behind --) lead there? The compiler may have put the function into its callers; "
         "a whole program is measured without --region, and its functions are listed by `worldwise explain latest`"

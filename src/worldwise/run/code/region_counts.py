@@ -131,9 +131,7 @@ def printed_end(output: bytes) -> str:
     """The last lines of what a program printed, made fit for a terminal, for the details of an error."""
     lines = output[-_MOST_SHOWN:].decode("utf-8", "replace").splitlines()
     shown = [files.quoted(line, 200) for line in lines if line.strip()][-_MOST_SHOWN_LINES:]
-    return "\n".join(
-        ["the end of what it printed:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"]
-    )
+    return "\n".join(["the end of its output:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"])
 
 
 def _run(
