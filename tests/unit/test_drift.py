@@ -350,7 +350,7 @@ def test_what_we_patch_stays(archive: Archive) -> None:
     shutil.rmtree(archive.folder / "pool/main/p/published")
     with pytest.raises(VanishedError) as caught:
         lab.source_files("published-2")
-    with pytest.raises(WorldwiseError, match="published figures are of it"):
+    with pytest.raises(WorldwiseError, match="published figures are of this version"):
         lab.replace(caught.value.items)
 
 

@@ -405,7 +405,7 @@ def test_a_client_is_built_by_what_its_folder_has(tmp_path: Path, monkeypatch: p
             application(ta, client, None, images)
         return f"{caught.value.message} {caught.value.hint}"
 
-    assert "ta/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make." in refused()
+    assert "ta/Makefile: is not there. OP-TEE's TA dev kit builds TAs with make alone." in refused()
     (ta / "Makefile").touch()
     assert "host/Makefile: is not there, and neither CMakeLists.txt nor meson.build. build the client" in refused()
     (client.parent / "CMakeLists.txt").touch()
@@ -728,7 +728,7 @@ def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -
 
 def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
     assert _level_words("4", False) == (
-        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out what its messages cost"
+        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out the cost of its messages"
     )
     assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"
 

@@ -256,8 +256,8 @@ class Lab:
             self.console.print(f"worldwise: {said}", style="yellow", soft_wrap=True, highlight=False)
             locked = self.locked.digest(ROOTS[self.name].recipe)[:12] if self.locked else ""
             self.console.print(
-                f"  it is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` says all that differs, "
-                "`worldwise lab drift --undo` goes back, --locked refuses such a lab",
+                f"  this lab is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` lists all "
+                "differences, `worldwise lab drift --undo` goes back, --locked refuses such a lab",
                 soft_wrap=True,
                 highlight=False,
             )

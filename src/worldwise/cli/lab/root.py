@@ -128,7 +128,7 @@ def status() -> None:
     if others := [path for path in labs_in(place.cache) if path not in known]:
         size = space_text(sum(map(directory_size, others)))
         rows.append(("other labs", f"{len(others)}, {size}: `lab clean` removes them"))
-    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` says of what"))
+    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` lists parts"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         echo_line(f"{name:<{width}}  ", value)

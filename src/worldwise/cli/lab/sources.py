@@ -213,7 +213,7 @@ _RUN_ROOTS = (MAIN, "render")
     "--oci",
     "artefact",
     is_flag=True,
-    help="Write an artefact for a registry: an OCI archive, of which WORLDWISE_SOURCES takes what a digest names.",
+    help="Write an artefact for a registry: an OCI archive; WORLDWISE_SOURCES takes files from it by digest.",
 )
 def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     """Write into one archive all that the lab is made of.

@@ -141,7 +141,7 @@ _OPTIONS = (
         "--clock",
         metavar="NAME",
         help="With --via, set the board's clock and flash as this entry of its file says, such as 180MHz; without it "
-        "they stay as the reset leaves them.",
+        "the board keeps the values after its reset.",
     ),
     click.option(
         "--serial",

@@ -247,14 +247,14 @@ def explain(**typed: Any) -> int:
         )
         return 0
     if call.annotate and (call.diff or call.why or call.slow_down or call.form not in _DOCUMENTS):
-        raise click.UsageError(f"--annotate takes none of --diff, --why, --slow-down; its formats: {_DOCUMENTS_WORDS}")
+        raise click.UsageError(f"--annotate excludes --diff, --why and --slow-down; its formats: {_DOCUMENTS_WORDS}")
     if (call.instructions or call.sources) and not call.annotate:
         raise click.UsageError("--instructions and --source are for --annotate")
     if call.clock and not call.cores:
         raise click.UsageError("--clock is for --core")
     if call.cores and (call.diff or call.why or call.annotate or call.slow_down or call.form not in _TIMED):
         raise click.UsageError(
-            f"--core takes none of --diff, --why, --annotate, --slow-down; its formats: {', '.join(_TIMED)}"
+            f"--core excludes --diff, --why, --annotate and --slow-down; its formats: {', '.join(_TIMED)}"
         )
     tables = known.tables(call.cores) if call.cores else {}
     clock = parse_frequency(call.clock) if call.clock else CLOCK
@@ -307,7 +307,7 @@ def _is_case(what: str) -> bool:
 def _explain_between(call: _Call, newer: str, rules: Rules) -> None:
     """Print what changed between two runs. Raises WorldwiseError."""
     if call.why or call.slow_down or call.witness or call.path:
-        raise click.UsageError("--diff of two runs takes none of --why, --slow-down, --witness, --path")
+        raise click.UsageError("--diff of two runs excludes --why, --slow-down, --witness and --path")
     old = _open_run(call.what, call.runs)
     if _is_case(newer):
         raise click.UsageError(f"--diff of a RUN takes a RUN, the newer one: `worldwise explain {old.id} --diff RUN`")

@@ -29,7 +29,7 @@ def cases_between(old: Run, new: Run, patterns: Sequence[str]) -> list[Case]:
     if not alike:
         what = "the same number of calls in both" if both else "a case in common"
         raise WorldwiseError(
-            f"runs {old.id} and {new.id} do not have {what}", "`worldwise compare` says what they have"
+            f"runs {old.id} and {new.id} do not have {what}", "`worldwise compare` lists what each has"
         )
     return alike
 

@@ -323,7 +323,7 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         for case, _ in cases:
             if not known.is_micro(case):
                 raise WorldwiseError(
-                    f"{case.id}: --memory, --wait-states, --flash and --store-waits are for boards, and it has none",
+                    f"{case.id}: --memory, --wait-states, --flash and --store-waits need a case of a board",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
             call.memory.of(case.target)

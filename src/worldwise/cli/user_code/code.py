@@ -375,7 +375,7 @@ def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> li
         if share < LEAST_SHARE:
             where = ", ".join(short(name) for name, _ in rest)
             found.append(
-                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to "
+                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of the instructions from its first entry to "
                 f"its last return; the rest was in {where}."
             )
     return found[:MOST_NOTES]

@@ -82,7 +82,7 @@ def chosen() -> Kind:
         picked = [FOLDER]
     if len(picked) > 1:
         first, second = (_option(next(name for name in kind.chosen_by if name in given)) for kind in picked[:2])
-        raise click.UsageError(f"{first} and {second} measure different things: one run measures one of them")
+        raise click.UsageError(f"{first} and {second} measure different things: give only one of them")
     kind = picked[0] if picked else SUITE
     for name in given:
         if not _takes(kind, name):

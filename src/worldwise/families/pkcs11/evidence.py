@@ -105,7 +105,7 @@ def _rsa_problem(shown: bytes, message: bytes, made: bytes) -> str:
         public = rsa.RSAPublicNumbers(_RSA_EXPONENT, int.from_bytes(shown)).public_key()
         public.verify(made, message, pss, hashes.SHA256())
     except ValueError:
-        return "the modulus is none of RSA"
+        return "the modulus is not an RSA modulus"
     except InvalidSignature:
         return _WRONG
     return ""

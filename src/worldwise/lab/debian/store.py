@@ -293,7 +293,7 @@ def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
             return WorldwiseError(
                 f"{item.label} from {failure.source.name} is not the file that was locked: {failure.message}",
                 "a proxy or the mirror gives something else: try again, or another mirror with "
-                f"{MIRROR_VARIABLE}; nothing of it was kept",
+                f"{MIRROR_VARIABLE}; the tool kept nothing of it",
                 details,
             )
         if kind == "vanished":

@@ -339,7 +339,7 @@ def _tools() -> Iterator[Point]:
 
 def _size() -> Iterator[Point]:
     cache = paths.cache_place().resolve()
-    found = f"{space_text(directory_size(cache))}; `worldwise cache` says of what" if cache.is_dir() else "no cache yet"
+    found = f"{space_text(directory_size(cache))}; `worldwise cache` lists parts" if cache.is_dir() else "no cache yet"
     yield Point("cache size", "fine", found)
 
 

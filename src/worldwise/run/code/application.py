@@ -177,7 +177,7 @@ def _level_words(level: str, is_asked: bool) -> str:
     """Which messages a TA has, and by whom."""
     words = f"CFG_TEE_TA_LOG_LEVEL={level} ({_LEVELS[int(level)][2:]}, by "
     words += "--log-level)" if is_asked else "the TA's Makefile)"
-    return words if level == "0" else f"{words}; --log-level 0 leaves out what its messages cost"
+    return words if level == "0" else f"{words}; --log-level 0 leaves out the cost of its messages"
 
 
 def _require_own_names(folders: Mapping[str, Sequence[Path]]) -> None:
@@ -224,7 +224,7 @@ def _client_built_by(ta: Path, client: Path) -> str:
 def _require_makefile(ta: Path) -> None:
     if build_systems.build_file(ta) != build_systems.MAKE:
         raise WorldwiseError(
-            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
+            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit builds TAs with make alone.",
             "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
         )
 

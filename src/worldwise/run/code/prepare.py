@@ -160,7 +160,7 @@ def _regions(
     if not found and wanted.application and not wanted.regions:
         raise WorldwiseError(
             f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec.",
-            "is it the client? a program without a TA is measured by --program",
+            "is it the client? use --program for a program without a TA",
         )
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.

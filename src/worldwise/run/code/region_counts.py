@@ -264,7 +264,7 @@ class Counter:
             for number, (one, other) in enumerate(zip(lives_of(directory), lives_of(work), strict=True), 1):
                 if one != other:
                     raise WorldwiseError(
-                        f"{command[0]}: a second run of it was another: start {number} took {one.end - one.begin:,} "
+                        f"{command[0]}: a second run of it differs: start {number} took {one.end - one.begin:,} "
                         f"instructions and then {other.end - other.begin:,}",
                         "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
                     )
