@@ -86,16 +86,26 @@ def unpacked(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def written(document: Mapping[str, Any]) -> str:
-    """JSON with a line for each line of a table, and for each other key."""
+    """JSON with a line for each key; a table has a line for each of its lines, or for neighbours of the same cases."""
     parts = []
     for key, value in document.items():
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        text = _json(value)
         if isinstance(value, dict) and "lines" in value:
             rest = {name: part for name, part in value.items() if name != "lines"}
-            lines = ",\n".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in value["lines"])
-            text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
+            lines = ",\n".join(_by_cases(value["columns"], value["lines"]))
+            text = _json(rest)[:-1] + f',"lines":[\n{lines}\n]}}'
         parts.append(f"{json.dumps(key)}:{text}")
     return "{" + ",\n".join(parts) + "}"
+
+
+def _by_cases(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> Iterator[str]:
+    if columns[:1] != [_CASE]:
+        return map(_json, lines)
+    return (",".join(map(_json, group)) for _, group in itertools.groupby(lines, lambda line: line[0]))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _is_reason(row: Mapping[str, Any]) -> bool:
