@@ -307,7 +307,7 @@ def test_an_old_lab_is_held_against_its_packages(old: Lab, said: io.StringIO, mo
     info.mkdir(parents=True)
     (info / "gcc.md5sums").write_text(f"{'0' * 32}  usr/bin/gcc\n{'1' * 32}  usr/share/doc/left-out\n")
     assert rebuilt(old, monkeypatch) == ["built"]
-    assert f"makes it anew: {old.root}/usr/bin/gcc differs from its package's file" in said.getvalue()
+    assert f"makes it again: {old.root}/usr/bin/gcc differs from its package's file" in said.getvalue()
     assert not old.contents.listed
 
 

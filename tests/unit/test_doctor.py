@@ -432,7 +432,7 @@ def test_a_root_that_is_there_and_one_that_is_damaged_are_told_by_name(monkeypat
     problems = dict.fromkeys(ROOTS, "not built") | {"render": "", "tex": "usr/cc has another size"}
     monkeypatch.setattr(Lab, "outline_problem", lambda self: problems[self.name])
     wrong, there, later = points("roots")
-    assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it anew")
+    assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it again")
     assert wrong.found.endswith("is damaged: usr/cc has another size")
     assert (there.state, there.found) == ("fine", "render: there")
     assert (later.state, "browser" in later.found, "render" in later.found) == ("note", True, False)

@@ -344,7 +344,7 @@ def test_a_server_that_never_ends_is_left(tmp_path: Path, notes: list[str], monk
     with little_disk():
         assert not shared.take("images", "a", tmp_path / "got", whole)
         assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
-    assert [note.partition("anew: ")[2] for note in notes] == ["it has more than 5 MiB", "it has more than 2 KiB"]
+    assert [note.partition("again: ")[2] for note in notes] == ["it has more than 5 MiB", "it has more than 2 KiB"]
     assert Endless.sent == 7 * 2**20
     assert not list(tmp_path.iterdir())
 

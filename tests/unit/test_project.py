@@ -121,7 +121,7 @@ def test_the_example_is_a_good_file() -> None:
         (
             "instructions = 10",
             'instructions = 10\n[measure.other]\nprogram = "b"\nbenchmarks = ["*"]\nthread = "f"',
-            "worldwise.toml:8: measure.other: benchmarks and thread exclude each other: the harness says",
+            "worldwise.toml:8: measure.other: benchmarks and thread exclude each other: the harness chooses",
         ),
         (
             "instructions = 10",
@@ -264,7 +264,7 @@ def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(asks, lambda _: True)
     for one in starts:
         one.ta_stack = None
-    with pytest.raises(WorldwiseError, match="where the heap of this TA is: it is of 32 bits, and QEMU shows no"):
+    with pytest.raises(WorldwiseError, match="where the heap of this TA is: the TA has 32 bits, and QEMU shows no"):
         verdicts(opened, made)
 
 

@@ -220,7 +220,7 @@ def test_a_result_of_one_machine_is_anothers(shared_place: Path, tmp_path: Path)
     path = shared_place / "results" / DIGEST[:16] / "records.jsonl"
     path.write_bytes(path.read_bytes() + b"{}\n")
     assert ResultStore(tmp_path / "third", notes.append).get(DIGEST) is None
-    assert "is damaged; worldwise makes it anew" in notes[-1]
+    assert "is damaged; worldwise makes it again" in notes[-1]
 
 
 def test_a_run_is_written_where_there_are_no_locks(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,4 +377,4 @@ def test_a_strange_time_of_a_result_is_damage(seconds: str, shared_place: Path, 
     path.write_text(path.read_text().replace("1.25", seconds))
     notes: list[str] = []
     assert ResultStore(tmp_path / "other", notes.append).get(DIGEST) is None
-    assert "is damaged; worldwise makes it anew" in notes[-1]
+    assert "is damaged; worldwise makes it again" in notes[-1]

@@ -381,7 +381,7 @@ def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
     notes = tool.notes.notes
     assert run.state == "complete"
     assert tree(run) == tree(tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1)))
-    assert any("is damaged; worldwise makes it anew" in note for note in notes)
+    assert any("is damaged; worldwise makes it again" in note for note in notes)
     said = next(note for note in notes if "gets no more work" in note)
     assert f"worker {damaged[0]} (tcp) gets no more work: the worker says that it measured {DIV}" in said
 
