@@ -153,6 +153,8 @@ def read_declared(text: str) -> tuple[Declared, ...]:
     document = tomllib.loads(text)
     told = document.pop("commands", {})
     document.pop("pictures", None)
+    for page, why in document.pop("rest", {}).items():
+        found.append(Declared(f"{page}.md", REST, "fixed", why=why))
     for page, entries in document.items():
         for entry in entries:
             kinds = [kind for kind in KINDS if kind in entry]
@@ -169,10 +171,20 @@ def read_declared(text: str) -> tuple[Declared, ...]:
                 if unknown:
                     raise Undeclared(f"{page}, block '{entry.get('block')}': no command of {', '.join(unknown)}")
                 more["command"] = "; ".join(told[name] for name in _list(value))
+            if kind == "run":
+                more["command"] = entry.pop("command", _command_of_run(more["records"], entry.get("section", "")))
             found.append(
                 Declared(page=f"{page}.md", kind=kind, columns=ways["columns"], cells=ways["cells"], **more, **entry)
             )
     return tuple(found)
+
+
+def _command_of_run(records: Sequence[str], section: str) -> str:
+    """The command of a block whose entry names none: it measures the runs, or shows a run's sections."""
+    if not section:
+        return "; ".join(f"./worldwise run {name}" for name in records)
+    names = (f"'{name}'" if "*" in name else name for name in section.split())
+    return " ".join(("./worldwise report latest", *(f"--section {name}" for name in names)))
 
 
 def _list(value: object) -> tuple[str, ...]:

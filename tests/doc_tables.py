@@ -4,6 +4,7 @@
 What all rows have alike stands once; texts that come again are numbers. Of what follows from a case's id there is no
 column. Rows that differ in their case alone are one line, with the numbers of the cases: the lines are in an order in
 which each case finds its own in theirs. Neighbours that differ in one column are one line, with all values there.
+If many lines come again each stands once, and `order` has their numbers.
 """
 
 import difflib
@@ -55,12 +56,15 @@ def packed(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     lines = [[row[name] for name in columns] for row in rows]
     if columns[:1] == [_CASE] and (cases := [line[0] for line in lines]) == sorted(cases):
         lines = _by_case(lines)
-    return {"follow": follow, "same": same, "words": words, "columns": columns, "lines": _shared(lines)}
+    table = {"follow": follow, "same": same, "words": words, "columns": columns}
+    return {**table, **_once(_shared(lines))}
 
 
 def unpacked(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows that a table stands for."""
-    lines = list(itertools.chain.from_iterable(map(_each, table["lines"])))
+    once = table["lines"]
+    each = (once[number] for number in _numbers(table["order"])) if "order" in table else once
+    lines = list(itertools.chain.from_iterable(map(_each, each)))
     if table["columns"][:1] == [_CASE] and any(isinstance(line[0], str) for line in lines):
         lines = [
             [case, *line[1:]] for case, lines_of_case in sorted(_of_cases(lines).items()) for line in lines_of_case
@@ -82,16 +86,26 @@ def unpacked(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def written(document: Mapping[str, Any]) -> str:
-    """JSON with a line for each line of a table, and for each other key."""
+    """JSON with a line for each key; a table has a line for each of its lines, or for neighbours of the same cases."""
     parts = []
     for key, value in document.items():
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        text = _json(value)
         if isinstance(value, dict) and "lines" in value:
             rest = {name: part for name, part in value.items() if name != "lines"}
-            lines = ",\n".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in value["lines"])
-            text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
+            lines = ",\n".join(_by_cases(value["columns"], value["lines"]))
+            text = _json(rest)[:-1] + f',"lines":[\n{lines}\n]}}'
         parts.append(f"{json.dumps(key)}:{text}")
     return "{" + ",\n".join(parts) + "}"
+
+
+def _by_cases(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> Iterator[str]:
+    if columns[:1] != [_CASE]:
+        return map(_json, lines)
+    return (",".join(map(_json, group)) for _, group in itertools.groupby(lines, lambda line: line[0]))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _is_reason(row: Mapping[str, Any]) -> bool:
@@ -154,14 +168,28 @@ def _ranges(numbers: Sequence[int]) -> str:
     return " ".join(str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}" for group in groups)
 
 
+def _numbers(ranges: str) -> Iterator[int]:
+    """0, 1, 2, 3 and 7 for `0-3 7`."""
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _once(lines: list[list[Any]]) -> dict[str, Any]:
+    """Lines without those that come again, and the order in which they come, if that is shorter."""
+    texts = [json.dumps(line) for line in lines]
+    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(number) > len(lines) * 3 / 4:
+        return {"lines": lines}
+    return {"order": _ranges([number[text] for text in texts]), "lines": [json.loads(text) for text in number]}
+
+
 def _of_cases(lines: Sequence[Sequence[Any]]) -> dict[int, list[Sequence[Any]]]:
     """The lines of each case, in their order."""
     found: dict[int, list[Sequence[Any]]] = {}
     for line in lines:
-        for part in line[0].split():
-            first, _, last = part.partition("-")
-            for case in range(int(first), int(last or first) + 1):
-                found.setdefault(case, []).append(line)
+        for case in _numbers(line[0]):
+            found.setdefault(case, []).append(line)
     return found
 
 

@@ -39,7 +39,7 @@ def test_a_library_costs_the_same_in_the_ta_and_in_linux(measured: Measured) -> 
 
 
 def test_a_lean_core_and_build_options_reach_the_ta(measured: Measured) -> None:
-    """docs/results/fastest-signature.md has this figure; with the stock core, or without the options, it is more."""
+    """docs/results/tee.md has this figure; with the stock core, or without the options, it is more."""
     records = measured(f"optee/s2n-bignum-O2/{SIGN},memory=allocated,optee=lean,options=comb-7x37x1+field-alt")
     assert median([sample.count for sample in records.samples["sign", "client"]]) <= 120_000
 

@@ -139,7 +139,7 @@ def test_a_kernel_without_a_tee_is_refused(content: Mapping[str, bytes], words: 
 
 @pytest.mark.timeout(600)
 def test_the_labs_kernel_as_a_package_of_ones_own_gives_the_same_digits(lab: Lab, tmp_path: Path) -> None:
-    """If this fails, a kernel of one's own is not what its package has."""
+    """If this fails, a kernel of one's own differs from its package's file."""
     shutil.copy(lab.package_file(KERNEL_PACKAGE, "arm64"), tmp_path / "linux.deb")
     file = tmp_path / "my-stack.toml"
     file.write_text('[linux]\npackage = "linux.deb"\n')

@@ -106,5 +106,5 @@ def test_a_machine_that_cannot_say_is_told(apart: Emulator, machine: Machine, mo
     files = asked.initramfs_files(machine.files["initramfs.cpio"])
     monkeypatch.setattr(asked, "_problem", lambda _directory, _digest: "not there")
     monkeypatch.setattr(asked, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
-    with pytest.raises(WorldwiseError, match=r"does not say what is where: symbols: /bin/none: "):
+    with pytest.raises(WorldwiseError, match=r"does not give its memory layout: symbols: /bin/none: "):
         asked.machine_symbols(apart, machine)

@@ -61,7 +61,7 @@ def test_an_address_is_at_the_line_of_what_was_put_into_its_function() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--annotate", "f", "--why", "x"], "--annotate does not go with --why"),
+        (["--annotate", "f", "--why", "x"], "--annotate excludes --why"),
         (["--annotate", "f", "--format", "flame"], "its formats: table and markdown"),
         (["--instructions"], "--instructions and --source are for --annotate"),
     ],

@@ -98,7 +98,7 @@ def test_what_is_missing_is_said(call: Call, runs_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("was", "becomes", "said"),
     [
-        ("lab =", 'lab = "0123"\n#', "differ in what must agree: lab 0123 /"),
+        ("lab =", 'lab = "0123"\n#', "differ where they must agree: lab 0123 /"),
         ("[images]", '[images]\n"linux" = "' + "0" * 64 + '"\n[other]', "there is no such key"),
         ("format = 1", "format = 2", "main.toml:2: format: 2 is not known. Allowed: 1."),
         ("median =", "medain =", "there is no such key. Allowed: calls, first, median, least, most."),
@@ -132,7 +132,7 @@ def test_other_images_and_other_work_are_said(call: Call, runs_dir: Path, here: 
         path.write_text(whole.replace(lines[images], lines[images].rpartition("=")[0] + f'= "{"1" * 64}"'))
         answer = call("compare", run, "--baseline", "main", "--runs", runs_dir)
         assert answer.status == 1
-        assert "differ in what must agree: image " in " ".join(answer.err.split())
+        assert "differ where they must agree: image " in " ".join(answer.err.split())
         allowed = call("compare", run, "--baseline", "main", "--allow", "images", "--runs", runs_dir)
         assert "They differ, as you allowed, in images" in allowed.out
     inputs = lines.index("[inputs]") + 1

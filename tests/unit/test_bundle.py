@@ -131,7 +131,7 @@ def evil(path: Path, listed: list[str], name: str, kind: bytes = tarfile.REGTYPE
 def test_a_strangers_archive_writes_nothing_elsewhere(name: str, kind: bytes, tmp_path: Path) -> None:
     path = tmp_path / "evil.tar"
     evil(path, [name] if name != "unlisted" else [], name, kind, "/etc/passwd")
-    with pytest.raises(WorldwiseError, match=r"is not a file of such an archive|is neither a file nor a folder in it"):
+    with pytest.raises(WorldwiseError, match=r"is not part of this archive|is neither a file nor a folder in it"):
         bundle.take(path, entries(tmp_path / "other", there=False))
     assert not (tmp_path / "other").exists()
 
@@ -375,7 +375,7 @@ ATTACKS: dict[str, tuple[bytes, str]] = {
         FIRST + hostile.file(LOCKED, b"one" + bytes(8 * 2**20)),
         r"of at most 3 bytes; it has 8,388,611",
     ),
-    "a locked file is there twice": (FIRST + hostile.file(LOCKED, CONTENTS[0]) * 2, "is not a file of such an archive"),
+    "a locked file is there twice": (FIRST + hostile.file(LOCKED, CONTENTS[0]) * 2, "is not part of this archive"),
     "no end": (FIRST + hostile.file(LOCKED, CONTENTS[0]), "is cut off"),
     **{what: (FIRST + member, "") for what, member in (hostile.MEMBERS | hostile.NAMES).items()},
 }

@@ -371,7 +371,7 @@ def test_yes_removes_what_is_listed(call: Call, place: Path) -> None:
 
 @pytest.mark.parametrize("age", ["30", "d", "-3d", "1.5d", "1y", "9999999d", ""])
 def test_an_age_that_is_none_is_refused(call: Call, age: str) -> None:
-    with pytest.raises(Exception, match="is no age: a whole number and h, d or w"):
+    with pytest.raises(Exception, match="is not an age: give a whole number and h, d or w"):
         call("clean", "--older-than", age, "--yes")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workflows of docs/use/gate.md: their steps run with a stand-in for worldwise, and call it as it can be called."""
+"""The workflows of docs/use/in-your-repository.md: their steps run with a stand-in for worldwise, by valid calls."""
 
 import re
 import subprocess

@@ -84,7 +84,7 @@ def test_help_names_every_way(call: Call) -> None:
         ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
         ([CASE, CASE], "unexpected extra argument"),
         ([CASE, "--clock", "1GHz"], "--clock is for --core"),
-        ([CASE, "--core", "cortex-a72", "--why", "memcpy"], "--core does not go with --why or --annotate"),
+        ([CASE, "--core", "cortex-a72", "--why", "memcpy"], "--core excludes --why and --annotate"),
         ([CASE, "--core", "cortex-a72", "--format", "flame"], "its formats: table, markdown, json"),
         ([CASE, "--core", "cortex-a73"], "cortex-a73"),
         ([CASE, "--core", "cortex-m4"], "its code is A64, and a cortex-m4 cannot run it"),

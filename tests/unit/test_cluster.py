@@ -114,7 +114,7 @@ def test_a_task_that_kills_workers_is_given_up(cluster: Cluster) -> None:
     end = time.monotonic() + 20
     while not any("is gone" in note for note in notes) and time.monotonic() < end:
         time.sleep(0.05)
-    assert any("is gone; another one does what it did" in note for note in notes)
+    assert any("is gone; another one does its work" in note for note in notes)
 
 
 def test_a_function_that_workers_lack_is_told(cluster: Cluster) -> None:

@@ -226,7 +226,7 @@ def test_what_must_agree(
     b = run_of(runs_dir, 1, {SIGN: grown(records[SIGN], {2: 1})}, **{"images": images, **fields})
     with pytest.raises(WorldwiseError, match=says) as caught:
         gate.compare_runs(a, b)
-    assert caught.value.message.startswith(f"runs {a.id} and {b.id} differ in what must agree: ")
+    assert caught.value.message.startswith(f"runs {a.id} and {b.id} differ where they must agree: ")
     assert caught.value.hint.endswith(f"--allow {what}")
     comparison = gate.compare_runs(a, b, gate.GateOptions(allow=(what,)))
     assert [each.what for each in comparison.disagreements] == [what]

@@ -184,10 +184,10 @@ def test_another_wheel_is_refused(
         spoilt[at] = byte
         other.write_bytes(spoilt)
         assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 1
-        assert "is no wheel of worldwise" in capsys.readouterr().err
+        assert "is not a wheel of worldwise" in capsys.readouterr().err
     other.write_bytes(b"nothing")
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 1
-    assert "is no wheel of worldwise" in capsys.readouterr().err
+    assert "is not a wheel of worldwise" in capsys.readouterr().err
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other.rename(tmp_path / "renamed.whl")) == 1
     assert "its name is not that of a wheel" in capsys.readouterr().err
     assert not (tmp_path / "x.tar").exists()

@@ -286,7 +286,7 @@ def test_a_damaged_lab_is_made_anew_and_what_it_made_is_doubted(
     flip(lab.root / SMALL)
     assert rebuilt(lab, monkeypatch) == ["built"]
     text = said.getvalue()
-    assert f"the lab is damaged; worldwise makes it anew: {lab.root}/{SMALL} has other bytes" in text
+    assert f"the lab is damaged; worldwise makes it again: {lab.root}/{SMALL} has other bytes" in text
     assert "what was built and measured since 20" in text
     assert f"delete the folders images, snapshots, results and traces in {lab.cache}" in text
 
@@ -307,7 +307,7 @@ def test_an_old_lab_is_held_against_its_packages(old: Lab, said: io.StringIO, mo
     info.mkdir(parents=True)
     (info / "gcc.md5sums").write_text(f"{'0' * 32}  usr/bin/gcc\n{'1' * 32}  usr/share/doc/left-out\n")
     assert rebuilt(old, monkeypatch) == ["built"]
-    assert f"makes it anew: {old.root}/usr/bin/gcc is not what its package has" in said.getvalue()
+    assert f"makes it again: {old.root}/usr/bin/gcc differs from its package's file" in said.getvalue()
     assert not old.contents.listed
 
 

@@ -231,7 +231,7 @@ def fails(options: DemoOptions, text: str) -> None:
 
 def test_a_machine_that_ends_by_itself(tmp_path: Path) -> None:
     FakeEmulator.machine = lambda _: None
-    fails(DemoOptions(tmp_path / "demo", port=0), "has ended by itself")
+    fails(DemoOptions(tmp_path / "demo", port=0), "has ended unexpectedly")
 
 
 def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_command_does_not_outlive_the_machine(tmp_path: Path) -> None:
             pass
 
     FakeEmulator.machine = machine
-    with pytest.raises(WorldwiseError, match="has ended by itself"):
+    with pytest.raises(WorldwiseError, match="has ended unexpectedly"):
         run(DemoOptions(tmp_path / "demo", port=0, command=("sh", "-c", f"touch {begun}; sleep 100; rm {begun}")))
     assert begun.exists()
 

@@ -28,7 +28,8 @@ REFERENCES = {
     "tried.md": "what was tried once, and where time went: a reader comes to one heading, from a link",
     "format.md": "every key of every file of a run; the guest's sources name this one page",
 }
-MOST_LINES = 300
+MOST_LINES = 400
+FEWER_LINES = {"models-mcu.md": 300}
 # What names pages outside of Markdown: messages, comments, suites.
 NAMES_PAGES = (
     *(
@@ -110,7 +111,7 @@ def test_a_page_is_in_a_folder_and_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("page", [INDEX, *PAGES], ids=lambda page: page.name)
 def test_a_page_is_of_a_length_to_be_read(page: Path) -> None:
     lines = len(page.read_text(encoding="utf-8").splitlines())
-    assert (lines > MOST_LINES) == (page.name in REFERENCES), f"{lines} lines"
+    assert (lines > FEWER_LINES.get(page.name, MOST_LINES)) == (page.name in REFERENCES), f"{lines} lines"
 
 
 def test_pages_that_the_sources_name_exist() -> None:
@@ -172,6 +173,6 @@ def test_every_file_that_a_family_declares_is_on_the_page() -> None:
         for path in SOURCE.rglob("*.py")
         for stage in re.findall(r"\bdeclared\(\s*\"(\w+)\"", path.read_text(encoding="utf-8"))
     }
-    page = (DOCS / "add/add-operation.md").read_text(encoding="utf-8")
+    page = (DOCS / "add/add-library.md").read_text(encoding="utf-8")
     assert asked >= {"spec", "tables"}
     assert asked == set(re.findall(r"^\| `(\w+)\.py` \|", page, re.MULTILINE))

@@ -85,10 +85,10 @@ def planted(name: str, right: str, wrong: str, judged: str) -> list[str]:
         ("linux.md", r"signature takes \d+ times", "signature takes 99 times"),
         ("linux.md", "nettle signs in a [a-z]+", "nettle signs in a half"),
         ("boards.md", r"takes \d+ to (\d+) %", r"takes 1 to \1 %"),
-        ("fastest-signature.md", r"it is \d+ % behind", "it is 99 % behind"),
+        ("tee.md", r"it is \d+ % behind", "it is 99 % behind"),
         ("pqc.md", r"takes (\d+) to \d+ % more than Linux", r"takes \1 to 99 % more than Linux"),
         ("keycache.md", "are [a-z]+ tenths of a GET", "are one tenth of a GET"),
-        ("predict.md", r"one \d+ to (\d+) % are OP-TEE", r"one 1 to \1 % are OP-TEE"),
+        ("predict.md", r"because \d+ to (\d+) % of a warm one", r"because 1 to \1 % of a warm one"),
         ("findings.md", "a [a-z]+ its signature", "a ninth its signature"),
         ("README.md", r"The worst call takes [\d.]+ ms", "The worst call takes 9.999 ms"),
         # Of another page.
@@ -112,7 +112,7 @@ def test_a_wrong_figure_of_a_sentence_is_seen(name: str, right: str, wrong: str)
         # A cell moves: the sentences that are computed of it fail, on other pages too.
         ("mqtt.md", r"(\| 8 \| [\d,]+ \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "mqtt.md"),
         ("findings.md", r"(nodebug` \| empty invoke, -O2 \| [\d,]+ \|) [\d,]+ \|", r"\1 9,999 |", "table.md"),
-        ("fastest-signature.md", r"(`optee=lean`: [^|]* \|) [\d,]+ \|", r"\1 199,999 |", "tee.md"),
+        ("tee.md", r"(`optee=lean`: [^|]* \|) [\d,]+ \|", r"\1 199,999 |", "tee.md"),
         # A column of a table that follows from others.
         ("boards.md", r"(\| bearssl, sign \| [\d,]+ \| [\d,]+ \|) \d+ \|", r"\1 999 |", "boards.md"),
         ("findings.md", r"(nosecstor` \| ta-load, -O2 \| [\d,]+ \| [\d,]+ \|) [\d.]+ \|", r"\1 0.99 |", "findings.md"),

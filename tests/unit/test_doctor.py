@@ -425,14 +425,14 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
     (directory / "root" / "usr" / "cc").write_text("ab")
     found = points("lab")[0]
     assert (found.state, "has another size than when the lab was made" in found.found) == ("wrong", True)
-    assert found.todo == "`worldwise lab build` makes it anew"
+    assert found.todo == "`worldwise lab build` makes it again"
 
 
 def test_a_root_that_is_there_and_one_that_is_damaged_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = dict.fromkeys(ROOTS, "not built") | {"render": "", "tex": "usr/cc has another size"}
     monkeypatch.setattr(Lab, "outline_problem", lambda self: problems[self.name])
     wrong, there, later = points("roots")
-    assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it anew")
+    assert (wrong.state, wrong.todo) == ("wrong", "`worldwise lab build tex` makes it again")
     assert wrong.found.endswith("is damaged: usr/cc has another size")
     assert (there.state, there.found) == ("fine", "render: there")
     assert (later.state, "browser" in later.found, "render" in later.found) == ("note", True, False)

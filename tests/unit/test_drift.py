@@ -350,7 +350,7 @@ def test_what_we_patch_stays(archive: Archive) -> None:
     shutil.rmtree(archive.folder / "pool/main/p/published")
     with pytest.raises(VanishedError) as caught:
         lab.source_files("published-2")
-    with pytest.raises(WorldwiseError, match="published figures are of it"):
+    with pytest.raises(WorldwiseError, match="published figures are of this version"):
         lab.replace(caught.value.items)
 
 
@@ -431,7 +431,7 @@ def test_a_proposal_is_lock_list_and_words(archive: Archive, tmp_path: Path) -> 
         "- linux 6.12.57 for 6.12.48",
         "- wolfssl 5.7.4 for 5.7.2",
         "- optee-os 4.10.0-2 (trixie)",
-        "Counts of different labs do not compare: measure anew what the texts cite.",
+        "Counts of different labs do not compare: measure the cited figures again.",
     ):
         assert line in words.splitlines() or line in words
     assert not propose(root, tmp_path / "words.md", lambda new: new, "")

@@ -122,7 +122,7 @@ def test_a_wrong_answer_is_told(tmp_path: Path) -> None:
 
     client = EchoClient(host_case())
     with (
-        pytest.raises(WorldwiseError, match="round-trip 0: what came back is not what was sent"),
+        pytest.raises(WorldwiseError, match="round-trip 0: the answer differs from the message sent"),
         client.running(tmp_path, tmp_path) as forward,
         machine(forward, tmp_path, wrong),
     ):

@@ -151,7 +151,7 @@ def test_the_way_to_the_deepest_stack(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({}, "Painting cannot see what is reserved and never written; `validation stacks` looks at the stores."),
+        ({}, "Painting cannot see reserved, unwritten memory; `validation stacks` looks at the stores."),
         ({"stack_written": 44}, "The lowest store is 44 bytes deep: 4 bytes at the lower end are reserved"),
         ({"stack_written": 40}, "Painting differs from that by +4 bytes: its call was another."),
     ],

@@ -168,7 +168,7 @@ class NoRegistry(Lab):
     [
         (101, "could not be fetched"),
         # Whoever writes a new crate's digest down reads here what it is.
-        (OTHER_CONTENT, f"differs from what is pinned: the SHA-256 of what came is {sha256(b'another').hexdigest()}"),
+        (OTHER_CONTENT, f"differs from what is pinned: the received SHA-256 is {sha256(b'another').hexdigest()}"),
     ],
 )
 def test_no_registry_is_said_with_the_ways_out(tmp_path: Path, status: int, words: str) -> None:

@@ -485,5 +485,5 @@ def test_an_image_of_one_machine_is_anothers(
     notes: list[str] = []
     assert ImageStore(third, notes.append).get(recipe).files == made.files
     assert builds(third) == ["second"]
-    assert any("is damaged; worldwise makes it anew" in note for note in notes)
+    assert any("is damaged; worldwise makes it again" in note for note in notes)
     assert path.read_text() != "changed"

@@ -182,7 +182,7 @@ def test_draws_are_a_section(runs_dir: Path, records: RecordList) -> None:
     assert (rows["sign", "client"].least, rows["sign", "client"].most) == (rows["sign", "client"].median,) * 2
     found = rows["verify", "client"]
     assert (found.draws, found.most - found.least) == (3, 700)
-    assert "Inputs: how far a figure depends on what was drawn" in _said(run)
+    assert "Inputs: how far a figure depends on the draw" in _said(run)
     assert len(json.loads(report.to_json(read_run(run)))["inputs"]) == len(rows)
 
 
@@ -193,7 +193,7 @@ def test_interrupts_are_a_section_and_the_own_path_is_compared(runs_dir: Path, r
     (row,) = (row for row in read_run(run).interrupts if (row.measure, row.place) == ("sign", "client"))
     assert (row.added, row.most) == (52, 9000)
     said = _said(run)
-    assert "Interrupts: what a machine as it is shipped executes beside the own path" in said
+    assert "Interrupts: what a machine in its shipped state executes beside the own path" in said
     assert "The machine is as it is shipped" in said
     quiet = _run(runs_dir, TEE, records, {}, 1)
     comparison = gate.compare_runs(quiet, run, gate.GateOptions(limit=gate.parse_limit("0%"), limit_text="0%"))

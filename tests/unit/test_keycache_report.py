@@ -245,5 +245,5 @@ def test_a_place_without_its_number_of_spans_is_refused() -> None:
 def test_what_is_inside_comes_first() -> None:
     lines = records()
     lines[5], lines[6] = lines[6], lines[5]
-    with pytest.raises(WorldwiseError, match="comes before what is inside"):
+    with pytest.raises(WorldwiseError, match="comes before the inner sample"):
         check(lines)

@@ -234,7 +234,7 @@ def test_a_vanished_package_is_named_with_the_way_out(tmp_path: Path, mirror: Mi
         store.ensure([there, gone])
     for word in ("gone", "1:2.0-1", "amd64", "vanished"):
         assert word in caught.value.message
-    for word in (MIRROR_VARIABLE, "lab relock", "measured anew"):
+    for word in (MIRROR_VARIABLE, "lab relock", "measure every count again"):
         assert word in caught.value.hint
     # what was there is kept
     assert store.verified(there.file)

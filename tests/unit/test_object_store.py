@@ -98,12 +98,12 @@ def test_a_damaged_object_is_told_and_makes_way(
         bad.write_bytes(content)
         objects.put_file("downloads", digest, bad)
         assert not shared.take_file("downloads", digest, tmp_path / "file", 2**20)
-        assert f"downloads/{digest} is damaged; worldwise makes it anew: its SHA-256 is" in notes[-1]
+        assert f"downloads/{digest} is damaged; worldwise makes it again: its SHA-256 is" in notes[-1]
         assert not objects.has("downloads", digest)
 
     shared.give("images", "a", good)
     assert not shared.take("images", "a", tmp_path / "got", lambda _: "it is of another lab")
-    assert notes[-1] == f"{url}/images/a is damaged; worldwise makes it anew: it is of another lab"
+    assert notes[-1] == f"{url}/images/a is damaged; worldwise makes it again: it is of another lab"
     assert not objects.has("images", "a")
     shared.give("images", "a", good)
     archive = tmp_path / "archive"
@@ -312,7 +312,7 @@ def test_an_attack_by_an_object_is_damage(
     shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
     with little_memory(), little_disk():
         assert not shared.take("images", "a", tmp_path / "got", whole)
-    assert re.search(f"images/a is damaged; worldwise makes it anew: .*({says})", notes[-1])
+    assert re.search(f"images/a is damaged; worldwise makes it again: .*({says})", notes[-1])
     assert notes[-1].isprintable()
     # It makes way, and nothing of it stays.
     assert not path.exists()
@@ -344,7 +344,7 @@ def test_a_server_that_never_ends_is_left(tmp_path: Path, notes: list[str], monk
     with little_disk():
         assert not shared.take("images", "a", tmp_path / "got", whole)
         assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
-    assert [note.partition("anew: ")[2] for note in notes] == ["it has more than 5 MiB", "it has more than 2 KiB"]
+    assert [note.partition("again: ")[2] for note in notes] == ["it has more than 5 MiB", "it has more than 2 KiB"]
     assert Endless.sent == 7 * 2**20
     assert not list(tmp_path.iterdir())
 
@@ -357,7 +357,7 @@ def test_an_object_is_as_long_as_what_is_wanted(tmp_path: Path, notes: list[str]
     shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
     with little_disk():
         assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
-    assert notes[-1].endswith("is damaged; worldwise makes it anew: it has more than 2 KiB")
+    assert notes[-1].endswith("is damaged; worldwise makes it again: it has more than 2 KiB")
 
 
 def test_long_names_are_given_and_taken(url: str, notes: list[str], tmp_path: Path) -> None:

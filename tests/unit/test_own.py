@@ -302,8 +302,8 @@ def test_missing_files_are_named(bring: Bring, folder: Path, tmp_path: Path) -> 
         (("CMakeLists.txt", "Makefile"), "a CMake project", "CMake is not run"),
         (("meson.build",), "a Meson project", "Meson is not run"),
         (("GNUmakefile", "x.c"), "a project with a Makefile", "Make is not run"),
-        (("firmware.axf",), "one of compiled programs (firmware.axf is a compiled program (ELF))", "compiles what it"),
-        (("8aaaf200.ta",), "one of compiled programs (8aaaf200.ta is a signed TA)", "compiles what it measures"),
+        (("firmware.axf",), "one of compiled programs (firmware.axf is a compiled program (ELF))", "compiles the"),
+        (("8aaaf200.ta",), "one of compiled programs (8aaaf200.ta is a signed TA)", "compiles the sources itself"),
         (("x.c",), "", "adapter.c calls them"),
     ],
 )

@@ -244,7 +244,7 @@ def test_the_end_of_what_was_printed_keeps_its_lines() -> None:
     """A client that wants arguments prints how it is called: that is read as it was written, its last lines alone."""
     assert printed_end(b"") == printed_end(b"\n\n") == "it printed nothing"
     shown = printed_end(b"".join(b"%d\tone\n\n" % number for number in range(20))).splitlines()
-    assert shown == ["the end of what it printed:", *(f"  {number}\\tone" for number in range(8, 20))]
+    assert shown == ["the end of its output:", *(f"  {number}\\tone" for number in range(8, 20))]
 
 
 def test_what_a_ta_needs_of_stack_is_said_beside_what_op_tee_adds() -> None:
@@ -405,7 +405,7 @@ def test_a_client_is_built_by_what_its_folder_has(tmp_path: Path, monkeypatch: p
             application(ta, client, None, images)
         return f"{caught.value.message} {caught.value.hint}"
 
-    assert "ta/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make." in refused()
+    assert "ta/Makefile: is not there. OP-TEE's TA dev kit builds TAs with make alone." in refused()
     (ta / "Makefile").touch()
     assert "host/Makefile: is not there, and neither CMakeLists.txt nor meson.build. build the client" in refused()
     (client.parent / "CMakeLists.txt").touch()
@@ -622,9 +622,9 @@ def _told_of(said: str) -> str:
             "expected 'size_t *' {aka 'long unsigned int *'} but argument is of type 'uint32_t *' {aka",
             "CFG_TA_OPTEE_CORE_API_COMPAT_1_1 = y",
         ),
-        ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of what it said is above"),
+        ("a.c:7:2: error: expected ';'", "first: a.c:7:2: error: expected ';'; the end of its output is above"),
         ("ld: a.c:7: undefined reference to `atoi'", "first: ld: a.c:7: undefined reference to `atoi'; the end of"),
-        ("make: stop", "the end of what it said is above"),
+        ("make: stop", "the end of its output is above"),
     ],
 )
 def test_an_older_application_that_does_not_build_has_a_way_out(said: str, way: str) -> None:
@@ -728,7 +728,7 @@ def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -
 
 def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
     assert _level_words("4", False) == (
-        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out what its messages cost"
+        "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out the cost of its messages"
     )
     assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"
 

@@ -889,13 +889,13 @@ def test_other_draws_are_told_from_the_least_to_the_most() -> None:
     ("arguments", "said"),
     [
         ([BOARD_CASE.id, "--core", "cortex-m4", "--seeds", "3"], "draw from a generator"),
-        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are for boards"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "need a case of a board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--flash", "stm32"], "there is no such board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--wait-states", "16"], "0<=x<=15"),
-        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "are for boards"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--memory", "ram"], "need a case of a board"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "ram", "--wait-states", "3"], "RAM never waits"),
         ([BOARD_CASE.id, "--core", "cortex-m4", "--memory", "rom"], "'ram', 'flash'"),
-        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--store-waits", "1"], "are for boards"),
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--store-waits", "1"], "need a case of a board"),
     ],
 )
 def test_a_flash_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:

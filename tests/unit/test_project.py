@@ -66,7 +66,7 @@ def test_a_flag_for_the_building_machine_has_a_way_out() -> None:
     error = making._told(WorldwiseError("build failed", "", said))
     assert error.message == "build: the build ended with status 2"
     assert error.hint.startswith("-mtune=native is for the machine that builds")
-    assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of what it said is above"
+    assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of its output is above"
 
 
 def test_what_was_measured_comes_with_its_notes() -> None:
@@ -121,7 +121,7 @@ def test_the_example_is_a_good_file() -> None:
         (
             "instructions = 10",
             'instructions = 10\n[measure.other]\nprogram = "b"\nbenchmarks = ["*"]\nthread = "f"',
-            "worldwise.toml:8: measure.other: benchmarks and thread exclude each other: the harness says",
+            "worldwise.toml:8: measure.other: benchmarks and thread exclude each other: the harness chooses",
         ),
         (
             "instructions = 10",
@@ -170,7 +170,7 @@ def test_a_folder_without_a_file_is_told(call: Call, tmp_path: Path) -> None:
     [
         (("--variant", "a"), "a folder with a worldwise.toml does not accept --variant"),
         (("--region", "f"), "--region"),
-        (("--seed", "3"), "the file says what is measured: docs/use/in-your-repository.md"),
+        (("--seed", "3"), "the file chooses what to measure: docs/use/in-your-repository.md"),
     ],
 )
 def test_what_the_file_says_is_not_said_twice(call: Call, words: tuple[str, ...], said: str) -> None:
@@ -264,7 +264,7 @@ def test_a_limit_of_the_heap_is_the_least_data_size(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(asks, lambda _: True)
     for one in starts:
         one.ta_stack = None
-    with pytest.raises(WorldwiseError, match="where the heap of this TA is: it is of 32 bits, and QEMU shows no"):
+    with pytest.raises(WorldwiseError, match="where the heap of this TA is: the TA has 32 bits, and QEMU shows no"):
         verdicts(opened, made)
 
 

@@ -228,9 +228,9 @@ def test_compare_writes_a_result_for_each_row_over_the_limit(
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("compare", "a", "b", "--format", "sarif"), 2, "sarif has what is over a limit: name one with --fail-above"),
-        (("compare", "a", "--save-baseline", "x", "--write", "sarif=f"), 2, "name one with --fail-above"),
-        (("run", "quick", "--sarif", "f"), 2, "--sarif has what is over a limit or a baseline"),
+        (("compare", "a", "b", "--format", "sarif"), 2, "sarif lists what exceeds a limit: name a limit with --fail"),
+        (("compare", "a", "--save-baseline", "x", "--write", "sarif=f"), 2, "name a limit with --fail-above"),
+        (("run", "quick", "--sarif", "f"), 2, "--sarif reports figures above a limit or a baseline"),
         (("run", "quick", "--sarif", "none/f", "--baseline", "x"), 1, "the directory none does not exist"),
     ],
 )

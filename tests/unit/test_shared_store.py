@@ -166,8 +166,8 @@ def test_a_damaged_thing_is_told_and_makes_way(tmp_path: Path) -> None:
     assert not (tmp_path / "got").exists()
     assert not (tmp_path / "file").exists()
     assert notes == [
-        f"{place / 'images' / 'a'} is damaged; worldwise makes it anew: it is bad",
-        f"{place / 'downloads' / digest} is damaged; worldwise makes it anew: its SHA-256 is {bad}",
+        f"{place / 'images' / 'a'} is damaged; worldwise makes it again: it is bad",
+        f"{place / 'downloads' / digest} is damaged; worldwise makes it again: its SHA-256 is {bad}",
     ]
     shared.give("images", "a", good)
     shared.give_file("downloads", digest, good / "file")
@@ -220,7 +220,7 @@ def test_a_result_of_one_machine_is_anothers(shared_place: Path, tmp_path: Path)
     path = shared_place / "results" / DIGEST[:16] / "records.jsonl"
     path.write_bytes(path.read_bytes() + b"{}\n")
     assert ResultStore(tmp_path / "third", notes.append).get(DIGEST) is None
-    assert "is damaged; worldwise makes it anew" in notes[-1]
+    assert "is damaged; worldwise makes it again" in notes[-1]
 
 
 def test_a_run_is_written_where_there_are_no_locks(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +349,7 @@ def test_what_no_folder_of_ours_has_is_damage(
     notes: list[str] = []
     with little_disk():
         assert not Shared(notes.append, place).take("images", "a", tmp_path / "got", lambda _: "")
-    assert re.search(f"a is damaged; worldwise makes it anew: .*({says})", notes[-1])
+    assert re.search(f"a is damaged; worldwise makes it again: .*({says})", notes[-1])
     assert not (place / "images" / "a").exists()
     assert not (tmp_path / "got").exists()
 
@@ -360,7 +360,7 @@ def test_a_file_is_as_long_as_what_is_wanted(place: Path, tmp_path: Path) -> Non
     notes: list[str] = []
     with little_disk():
         assert not Shared(notes.append, place).take_file("downloads", DIGEST, tmp_path / "file", 5000)
-    assert "is damaged; worldwise makes it anew: " in notes[-1]
+    assert "is damaged; worldwise makes it again: " in notes[-1]
     assert "it has more than 4 KiB" in notes[-1]
 
 
@@ -377,4 +377,4 @@ def test_a_strange_time_of_a_result_is_damage(seconds: str, shared_place: Path, 
     path.write_text(path.read_text().replace("1.25", seconds))
     notes: list[str] = []
     assert ResultStore(tmp_path / "other", notes.append).get(DIGEST) is None
-    assert "is damaged; worldwise makes it anew" in notes[-1]
+    assert "is damaged; worldwise makes it again" in notes[-1]

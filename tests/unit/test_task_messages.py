@@ -44,12 +44,12 @@ def boom(text: str) -> None:
 @pytest.mark.parametrize(
     ("said", "says_so"),
     [
-        (b"", "not what this tool's workers send"),
-        (b"+", "not what this tool's workers send"),
-        (b'+{"worker": 1}', "not what this tool's workers send"),
-        (b"\x80\x05.", "not what this tool's workers send"),
-        (b"+" + b" " * 2**20 + b"1", "not what this tool's workers send"),
-        ({"worker": "a"}, "not what this tool's workers send"),
+        (b"", "not one of this tool's workers"),
+        (b"+", "not one of this tool's workers"),
+        (b'+{"worker": 1}', "not one of this tool's workers"),
+        (b"\x80\x05.", "not one of this tool's workers"),
+        (b"+" + b" " * 2**20 + b"1", "not one of this tool's workers"),
+        ({"worker": "a"}, "not one of this tool's workers"),
         (task_messages.carried(task_messages.packed(boom, ("no\udc80",))), r"ValueError: no\?"),
         (task_messages.carried(b"no pickle"), "UnpicklingError"),
         (task_messages.carried(task_messages.packed(object, ())), "PydanticSerializationError"),

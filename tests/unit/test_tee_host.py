@@ -318,7 +318,7 @@ def test_one_variant_is_chosen() -> None:
     [
         (
             ("quick", "--target", "optee", "--via", "ssh://board"),
-            "needs --ta-key. OP-TEE runs no TA that is not signed",
+            "needs --ta-key. OP-TEE runs only TAs signed",
         ),
         (("quick", "--via", "ssh://board", "--ta-key", DEVELOPMENT), "are for a host with OP-TEE alone"),
         (("linux-armv8", "--via", "ssh://board", "--ta-folder", "/tas"), "are for a host with OP-TEE alone"),

@@ -381,9 +381,9 @@ def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
     notes = tool.notes.notes
     assert run.state == "complete"
     assert tree(run) == tree(tool.measure(FakeEmulator(), MeasureOptions(reuse=False, jobs=1)))
-    assert any("is damaged; worldwise makes it anew" in note for note in notes)
+    assert any("is damaged; worldwise makes it again" in note for note in notes)
     said = next(note for note in notes if "gets no more work" in note)
-    assert f"worker {damaged[0]} (tcp) gets no more work: it says that it measured {DIV}" in said
+    assert f"worker {damaged[0]} (tcp) gets no more work: the worker says that it measured {DIV}" in said
 
 
 def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -422,7 +422,7 @@ def test_two_workers_that_differ_stop_the_run(fresh: bool, tool: Tool, threads: 
     else:
         spoil(threads, EMPTY, one_more_instruction, ["a"])
         options = None
-    with pytest.raises(WorldwiseError, match="two measurements of it differ") as caught:
+    with pytest.raises(WorldwiseError, match="two measurements differ") as caught:
         away(tool, threads, check=0 if fresh else len(IDS), options=options)
     words = caught.value.message.split()
     assert sum(len(word.strip(".,")) == 64 for word in words) == 2

@@ -435,6 +435,6 @@ class _CheckedTree:
         if found.st_uid not in self._owners:
             raise WorldwiseError(
                 f"{where}: belongs to another user ({found.st_uid}) than {self._root}, and that user could change it.",
-                "copy what is to be read: the copy is your own",
+                "copy the file: the copy is yours",
             )
         return where

@@ -26,12 +26,8 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 _COMMANDS = {
     "Measure": (
-        ListedCommand(
-            "run", "Measure a SUITE and print what it answers", "worldwise.cli.run_command.run:run", first=True
-        ),
-        ListedCommand(
-            "init", "Write a worldwise.toml: what a repository measures", "worldwise.cli.user_code.init:init"
-        ),
+        ListedCommand("run", "Measure a SUITE and print its answers", "worldwise.cli.run_command.run:run", first=True),
+        ListedCommand("init", "Write a worldwise.toml for your repository", "worldwise.cli.user_code.init:init"),
         ListedCommand(
             "exec", "Run a program on the measured machine, as a wrapper", "worldwise.cli.user_code.exec:exec_command"
         ),
@@ -92,7 +88,7 @@ _COMMANDS = {
         ListedCommand("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
         ListedCommand("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
         ListedCommand("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor", first=True),
-        ListedCommand("cache", "Show what the cache holds, and remove what is unused", "worldwise.cli.cache:cache"),
+        ListedCommand("cache", "Show the cache's content, and remove unused parts", "worldwise.cli.cache:cache"),
         ListedCommand(
             "lab",
             "Make, check and enter the lab: the pinned Debian root",

@@ -32,7 +32,7 @@ def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str
         return None
     found = _AGE.fullmatch(value)
     if found is None:
-        raise click.BadParameter(f"'{value}' is no age: a whole number and h, d or w, such as 12h, 30d or 2w")
+        raise click.BadParameter(f"'{value}' is not an age: give a whole number and h, d or w, such as 12h, 30d or 2w")
     return int(found[1]) * _UNITS[found[2]]
 
 

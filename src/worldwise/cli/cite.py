@@ -26,7 +26,7 @@ _MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. 
 @click.option("--full", is_flag=True, help="Print the BibTeX entries below the paragraph, not a line for each.")
 @runs_option
 def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path) -> int:
-    """Print what a paper says of a run: the paragraph of its method section, and BibTeX of everything measured.
+    """Print a paragraph on a run for a paper's method section, and BibTeX of everything measured.
 
     RUN is a directory, an id, the beginning of an id, `latest` or `latest~1`. Each entry has version, source and
     licence.

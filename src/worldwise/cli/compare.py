@@ -146,13 +146,13 @@ def compare(**typed: Any) -> int:
       worldwise compare RUN --baseline main
 
     \f
-    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. Runs that differ in
-    what must agree (lab, images without the library, number of calls) are refused. docs/use/gate.md shows a gate in
-    continuous integration. The rows that changed most come first, with the command that names the functions behind the
-    change; --full has every row.
+    A run is a directory, an id, the beginning of an id, `latest`, or `latest~1`, the run before it. The command refuses
+    runs that differ in lab, images without the library, or number of calls. docs/use/in-your-repository.md shows a gate
+    in continuous integration. The rows that changed most come first, with the command that names the functions behind
+    the change; --full has every row.
 
-    Exit status: 0 compared, and within the limit if there is one; 1 not comparable, nothing to judge, or a case of A is
-    not in B; 3 over the limit.
+    Exit status: 0 compared, and no row exceeds the limit; 1 not comparable, nothing to judge, or B lacks a case of A; 3
+    a row exceeds the limit.
     """
     call = _CompareCall.taken(typed)
     sides, judged, shown = call.sides, call.judged, call.shown
@@ -162,7 +162,7 @@ def compare(**typed: Any) -> int:
     options = judged.options()
     sides.check()
     if _SARIF in (shown.form, *(other for other, _ in wanted)) and not (sides.baseline or judged.limit):
-        raise click.UsageError("sarif has what is over a limit: name one with --fail-above, or a --baseline")
+        raise click.UsageError("sarif lists what exceeds a limit: name a limit with --fail-above, or a --baseline")
     measured = first = open_run(sides.run, sides.runs)
     if sides.one_run:
         found = _with_baseline(first, sides.baseline, sides.save_baseline, options)

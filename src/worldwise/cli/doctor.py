@@ -18,7 +18,7 @@ FORMAT = 1
 @click.option("--network", is_flag=True, help="Also try the Debian mirrors; this takes some seconds, a minute at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the points as JSON, for programs.")
 def doctor(network: bool, as_json: bool) -> int:
-    """Check this machine point by point, and say what is wrong and what to do about it.
+    """Check this machine point by point, and name each problem with its remedy.
 
     It installs, makes and changes nothing, and needs no lab.
 

@@ -224,7 +224,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         safe_text.echo(f"found: {finding}")
     if result.findings:
         safe_text.echo(
-            "The logs end with what is wrong, and where. Every test tries what `keycache/fuzz/corpus.py add` adds."
+            "The logs end with each problem and its place. `keycache/fuzz/corpus.py add` adds inputs that tests then try."
         )
         sys.exit(1)
     if minimise is not None:
@@ -246,7 +246,7 @@ def _what_to_type(options: DemoOptions, port: int, mqtt_port: int) -> str:
         '  kc() { who=$1; shift; redis-cli --tls --cacert NAME/ca.crt --cert "NAME/$who.crt" '
         '--key "NAME/$who.key" -p PORT "$@"; }'.replace("NAME", name).replace("PORT", str(port))
     )
-    end = "Ctrl-C ends it, and nothing of it stays. Its random numbers are an emulator's: it is for trying."
+    end = "Ctrl-C ends it and removes its files. Its random numbers are an emulator's: only for trials."
     if options.mqtt:
         lines = [
             f"The broker answers at 127.0.0.1:{mqtt_port}, the key cache at 127.0.0.1:{port}, over TLS. In another "
@@ -304,7 +304,7 @@ def _redis_lines(options: DemoOptions) -> list[str]:
             f"  kc {ADMIN} set {other} fedcba9876543210",
             f'  theirs=$(ask {one} reencrypt {one} {other} "$sealed" | words){right}',
             f'  ask {other} open {other} "$theirs"',
-            f"  kc {other} seal {one} hello      # {other} is told: no such key",
+            f"  kc {other} seal {one} hello      # {other} gets the answer: no such key",
         ]
     return [*lines, f"  kc {ADMIN} info"]
 

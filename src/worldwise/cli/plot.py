@@ -135,7 +135,7 @@ def plot(**typed: Any) -> int:
         if not form and suffix not in figures.FORMATS:
             raise WorldwiseError(
                 f"{output}: figures are written as {' or '.join(figures.FORMATS)}, not as '{suffix}'.",
-                "choose such a suffix, or say --format",
+                "choose one of these suffixes, or give --format",
             )
     # What reads traces, and what draws, takes long to load.
     from worldwise.cli.traces.kept_explanations import explanations

@@ -79,9 +79,9 @@ _RARE = {"Also": ("full", "runs")}
     metavar="NAME",
     help="Print only this section, or those that match a shell pattern such as 'aes*'; can be given again.",
 )
-@click.option("--sections", "listed", is_flag=True, help="List the names of the sections, and print none.")
-@click.option("--all", "everything", is_flag=True, help="Print all of it, not the first screen alone.")
-@click.option("--full", is_flag=True, help="Print what --all leaves out, too, above all times for every place.")
+@click.option("--sections", "listed", is_flag=True, help="List only the names of the sections.")
+@click.option("--all", "everything", is_flag=True, help="Print the whole report, not only the first screen.")
+@click.option("--full", is_flag=True, help="Also print what --all omits, above all times for every place.")
 @runs_option
 @reading_options
 def report(

@@ -92,7 +92,7 @@ class Explainer:
                 raise WorldwiseError(
                     f"{self.case.id}: the region at {one.mark:#x} has {one.instructions} instructions, but the counter "
                     f"went from {one.begin} to {one.end}, which is {one.end - one.begin}",
-                    "was the processor idle? virtual time goes on then without instructions",
+                    "was the processor idle? Virtual time then advances without instructions",
                 )
             if closed and not one.closed and self._must_close(one):
                 raise WorldwiseError(

@@ -123,7 +123,7 @@ def take(source: Path, wanted: Iterable[Entry]) -> Imported:
             for member in members:
                 name = member.name
                 if member.is_folder or name not in listed or not _MEMBER.fullmatch(name):
-                    raise archives.ArchiveError(f"'{files.quoted(name)}' is not a file of such an archive")
+                    raise archives.ArchiveError(f"'{files.quoted(name)}' is not part of this archive")
                 listed.discard(name)
                 entry = known.get(name)
                 if entry is None:
@@ -138,7 +138,7 @@ def take(source: Path, wanted: Iterable[Entry]) -> Imported:
     except OSError as error:
         raise WorldwiseError(f"{error.filename or source}: {error.strerror or error}.", _DISK) from error
     if listed:
-        raise WorldwiseError(f"{source}: is cut off: {len(listed)} of its files are not there.", _AGAIN)
+        raise WorldwiseError(f"{source}: is cut off: {len(listed)} of its files are missing.", _AGAIN)
     return Imported(taken, there, foreign)
 
 

@@ -60,7 +60,7 @@ KINDS = (
     CacheKind(
         "downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"
     ),
-    CacheKind("drift", "locks with other versions of what is gone", re.compile(rf"{_SHORT}\.json"), "needed"),
+    CacheKind("drift", "locks with other versions in place of dropped files", re.compile(rf"{_SHORT}\.json"), "needed"),
     CacheKind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
     CacheKind(
         "images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"

@@ -297,7 +297,7 @@ class Contents:
                 if path in known:
                     md5.update(block)
         if path in known and md5.hexdigest() != known[path]:
-            return f"{place} is not what its package has"
+            return f"{place} differs from its package's file"
         return Entry(path, entry.st_size, sha256.hexdigest())
 
     def _stats(self, paths: Iterable[str]) -> dict[str, Stat]:

@@ -178,7 +178,7 @@ def _has(source: SourcePackage, digests: set[str]) -> bool:
 
 def _stays(lock: Lock, staying: Sequence[SourcePackage]) -> WorldwiseError:
     source = staying[0]
-    why = "worldwise patches it" if patched(source) else "published figures are of it"
+    why = "worldwise patches it" if patched(source) else "published figures are of this version"
     place = f"the suite {source.suite or lock.suite} at {lock.time(source.suite or lock.suite) or 'an unknown time'}"
     return WorldwiseError(
         f"{source.name} {source.version} (source) is gone from every source, and no other version can take its place: "

@@ -408,7 +408,7 @@ class ImageStore:
             problem = "could not be fetched"
             if result.returncode == OTHER_CONTENT:
                 came = [file_sha256(path) for path in build.glob("cargo/registry/cache/*/*.crate")]
-                problem = "differs from what is pinned" + "".join(f": the SHA-256 of what came is {it}" for it in came)
+                problem = "differs from what is pinned" + "".join(f": the received SHA-256 is {it}" for it in came)
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
         if fetch.crate is not None:
             for path in build.glob(f"cargo/registry/cache/*/{fetch.crate.file}"):

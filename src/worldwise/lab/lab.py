@@ -240,7 +240,7 @@ class Lab:
             self.console.print(f"worldwise: {item.label} is gone from every source", soft_wrap=True, highlight=False)
         if len(gone) > _MOST_GONE:
             self.console.print(f"worldwise: {len(gone) - _MOST_GONE} more are gone from every source", highlight=False)
-        with self.console.status("asking for what is newest in the same suites"):
+        with self.console.status("asking for the newest versions in the same suites"):
             new = drift.replacement(ROOTS[self.name], self.lock, gone)
         locked = self.locked or self.lock
         drift.keep(self.cache, locked, new)
@@ -256,8 +256,8 @@ class Lab:
             self.console.print(f"worldwise: {said}", style="yellow", soft_wrap=True, highlight=False)
             locked = self.locked.digest(ROOTS[self.name].recipe)[:12] if self.locked else ""
             self.console.print(
-                f"  it is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` says all that differs, "
-                "`worldwise lab drift --undo` goes back, --locked refuses such a lab",
+                f"  this lab is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` lists all "
+                "differences, `worldwise lab drift --undo` goes back, --locked refuses such a lab",
                 soft_wrap=True,
                 highlight=False,
             )
@@ -276,11 +276,11 @@ class Lab:
                 return False
             if problem != "not built":
                 self.console.print(
-                    f"worldwise: {self.title} is damaged; worldwise makes it anew: {problem}", style="yellow"
+                    f"worldwise: {self.title} is damaged; worldwise makes it again: {problem}", style="yellow"
                 )
                 self.console.print(
-                    "  images and results made with it are used again; to make them anew too, delete the folders "
-                    f"images, snapshots, results and traces in {self.cache}"
+                    "  worldwise still uses images and results made with it; to make them again too, delete the "
+                    f"folders images, snapshots, results and traces in {self.cache}"
                 )
             self._have_all_that_is_needed()
             self._build()
@@ -301,7 +301,7 @@ class Lab:
             lost = asked.result()
         if lost:
             try:
-                self._have(lost, "from elsewhere what the mirrors have dropped")
+                self._have(lost, "from elsewhere the files that the mirrors have dropped")
             except VanishedError as error:
                 # A file that nothing can replace is reported when something needs it.
                 error.items = tuple(drift.replaceable(self.lock, error.items))

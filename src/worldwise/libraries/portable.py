@@ -248,7 +248,7 @@ class Manifest(Model):
                     raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")
             if "sign" in operations and "verify" not in operations:
                 raise ValueError(
-                    f"{curve}: 'sign' needs 'verify': worldwise measures no signature that nobody verifies"
+                    f"{curve}: 'sign' needs 'verify': worldwise measures only signatures that it can verify"
                 )
             if curve != NO_CURVE and "keygen" not in operations:
                 raise ValueError(f"{curve}: 'keygen' is missing: every other operation needs a key")
@@ -354,7 +354,7 @@ def manifest_of(kind: type[Described], path: Path) -> Described:
     if not block:
         raise WorldwiseError(
             f"{path}: has no comment that begins with '/* {MANIFEST}'",
-            "docs/add/add-library.md says what stands in it",
+            "docs/add/add-library.md lists its keys",
         )
     return parse(kind, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
 

@@ -209,7 +209,7 @@ class Qemu:
                 raise self._error(
                     session,
                     f" was stopped: {problem}",
-                    "no program of worldwise's own needs as much: look at what the library does",
+                    "worldwise's own programs need less: look at the library",
                 )
         if self._stopping:
             raise WorldwiseError("stopped")

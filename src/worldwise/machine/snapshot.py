@@ -213,7 +213,7 @@ class Snapshots:
                 f"machine {machine.name} did not stop at the right instruction in {ATTEMPTS} attempts",
                 "try again with less load on this machine",
             )
-        self._notify(f"{machine.name} did not stop at the right instruction; booting anew")
+        self._notify(f"{machine.name} did not stop at the right instruction; booting again")
 
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()

@@ -95,7 +95,7 @@ def _portable_reason(target: str, implementation: str, curve: str, operation: st
 def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:
     """As `portable_reason`, for a library in OP-TEE's core."""
     if TEE_TARGETS.get(target) == LINUX:
-        return f"{implementation} is OP-TEE's; what its library does in Linux is measured by attestdiv and sha256"
+        return f"{implementation} is OP-TEE's; attestdiv and sha256 measure its library in Linux"
     if operation not in CORE_HAS.get(curve or NO_CURVE, ()):
         return f"the TA asks OP-TEE's core for {', '.join(name for name in CORE_HAS if name in CURVES)}"
     return ""

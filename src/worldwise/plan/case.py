@@ -188,7 +188,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     target, variant, rest = parts
     if target == OWN:
         raise WorldwiseError(
-            f"{what}: your own code is no case of the catalogue; a run has it.",
+            f"{what}: the catalogue has no case of your own code; a run has it.",
             f"name the run, and the case behind it: latest --case '{files.quoted(text.strip())}'",
         )
     operation, *words = rest.split(",")

@@ -179,7 +179,7 @@ class _Parser:
         ids = [case.id for case in cases]
         for number, case in enumerate(first):
             if case not in ids:
-                problem = f"'{files.quoted(case)}' is no case of this suite."
+                problem = f"'{files.quoted(case)}' is not a case of this suite."
                 self._document.refuse(("first", number), problem, did_you_mean(case, ids))
         return tuple(dict.fromkeys(first))
 

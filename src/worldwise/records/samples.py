@@ -168,5 +168,5 @@ class _Samples:
             return nested * self._spans
         inside = self._found[sample.measure, within]
         if len(inside) <= sample.index:
-            self._fail(number, sample, f"comes before what is inside, at '{within}'.")
+            self._fail(number, sample, f"comes before the inner sample, at '{within}'.")
         return nested * (inside[sample.index].spans or 0)

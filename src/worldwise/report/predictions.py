@@ -325,7 +325,7 @@ def causes_section(lines: Sequence[PredictionLine]) -> Section:
         for line in lines
     ]
     headers = ["measure", "variant", "place", "core", "call", *(f"{cause}\n%" for cause in CAUSES)]
-    return Section("What the predicted cycles go on", Table(headers, cells, 5), [], "predicted-causes")
+    return Section("Causes of the predicted cycles", Table(headers, cells, 5), [], "predicted-causes")
 
 
 def draws_section(lines: Sequence[PredictionLine]) -> Section:

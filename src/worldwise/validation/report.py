@@ -108,7 +108,7 @@ def _left_out() -> Section:
     for (core, reason), figures in left_out().items():
         found.setdefault(reason, []).append(f"{core} {figures}")
     notes = [f"{reason} ({', '.join(cores)})." for reason, cores in sorted(found.items())]
-    return Section("Published figures that nothing here stands for, with their numbers", None, notes, "left-out")
+    return Section("Published figures without a program here, with their numbers", None, notes, "left-out")
 
 
 def _figures(run: Run, core: str) -> Section:

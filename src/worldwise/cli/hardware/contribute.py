@@ -99,5 +99,5 @@ def _require_nobody(option: str, text: str) -> None:
     for name in (socket.gethostname(), Path.home().name):
         if name.casefold() in words:
             raise WorldwiseError(
-                f"{option}: '{name}' is the name of this computer or of its user", "say what the board is, not whose"
+                f"{option}: '{name}' is the name of this computer or of its user", "describe the board, not its owner"
             )

@@ -23,7 +23,7 @@ from worldwise.validation.measurement import measure_changed
 from worldwise.validation.record import RUN, load_run, out_of_date
 from worldwise.validation.report import first_sections, sections
 
-_MORE = "By kind of code, all ways to predict, and what is left out: --full. Each figure: --every."
+_MORE = "--full shows kinds of code, all ways to predict and omitted figures; --every shows each figure."
 # The folder in that of the runs.
 _FOLDER = "validation"
 
@@ -85,7 +85,7 @@ def measure(jobs: int | None, kept: bool, changed: bool, runs: Path) -> None:
 
 @validation.command()
 @click.argument("file", default=RUN, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--full", is_flag=True, help="Print all tables: kinds of code, other ways to predict, what is left out.")
+@click.option("--full", is_flag=True, help="Print all tables: kinds of code, other ways to predict, omitted figures.")
 @click.option("--every", is_flag=True, help="Print all tables, and a line for each figure too.")
 def show(file: Path, full: bool, every: bool) -> None:
     """Print what predictions of each core are worth: FILE is a run's run.json.  [default: the repository's]
@@ -112,6 +112,6 @@ def check() -> None:
     if stale:
         raise WorldwiseError(
             f"the validation was measured with other sources: {', '.join(stale)} changed",
-            "`worldwise validation measure --keep` measures it anew",
+            "`worldwise validation measure --keep` measures it again",
         )
     safe_text.echo("measured with today's engine, cores and figures")

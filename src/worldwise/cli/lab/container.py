@@ -111,7 +111,7 @@ def image_command(file: Path, wheel: Path, age: float | None) -> None:
 
 
 def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
-    """The wheel's version and revision. Raises WorldwiseError if it is no wheel of worldwise, or of another lab."""
+    """The wheel's version and revision. Raises WorldwiseError if it is not a wheel of worldwise, or of another lab."""
     # pip takes the version from there too.
     named = re.fullmatch(r"worldwise-([^-]+)(?:-[^-]+){3}\.whl", wheel.name)
     if not named:
@@ -120,7 +120,7 @@ def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
         revision = _file_of(wheel, "revision").decode().strip()
         lock = parse_lock(_file_of(wheel, "lab/lock.json"))
     except ValueError as error:
-        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
+        raise WorldwiseError(f"{wheel}: is not a wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
     if lock.digest(RECIPE) != lab.digest:
         raise WorldwiseError(
             f"{wheel}: is of the lab {lock.digest(RECIPE)[:12]}, this worldwise of {lab.digest[:12]}",
@@ -136,10 +136,10 @@ def _file_of(wheel: Path, name: str) -> bytes:
             # It may say any size, and unpack to another one.
             content = file.read(_MOST_FILE + 1)
     except (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
+        raise WorldwiseError(f"{wheel}: is not a wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
     if len(content) > _MOST_FILE:
         raise WorldwiseError(
-            f"{wheel}: is no wheel of worldwise: its {name} has more than {_MOST_FILE:,} bytes", _WHEEL
+            f"{wheel}: is not a wheel of worldwise: its {name} has more than {_MOST_FILE:,} bytes", _WHEEL
         )
     return content
 

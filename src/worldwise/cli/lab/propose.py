@@ -134,7 +134,7 @@ def _words(found: Proposal, new: Lock, before: str, after: str, suite: str, comp
     if compared:
         lines += [f"## {suite}, in both labs", "", compared]
     elif before != after:
-        lines += ["Nothing was measured. Counts of different labs do not compare: measure anew what the texts cite."]
+        lines += ["This measured nothing. Counts of different labs do not compare: measure the cited figures again."]
     return "\n".join(lines).rstrip() + "\n"
 
 

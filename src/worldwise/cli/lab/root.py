@@ -142,7 +142,7 @@ def status() -> None:
     if others := [path for path in labs_in(place.cache) if path not in known]:
         size = space_text(sum(map(directory_size, others)))
         rows.append(("other labs", f"{len(others)}, {size}: `lab clean` removes them"))
-    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` says of what"))
+    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` lists parts"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         echo_line(f"{name:<{width}}  ", value)
@@ -169,7 +169,7 @@ def check(name: str) -> None:
     place = open_lab(name=name)
     place.require()
     if not place.contents.listed and (problem := place.list_contents()):
-        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
+        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it again")
     with safe_text.console(stderr=True).status("hashing") as shown:
         found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
     for problem in found.problems:
@@ -253,7 +253,7 @@ def _check_lent(folder: Path, here: Path) -> None:
         if path.resolve().is_relative_to(folder):
             raise WorldwiseError(
                 f"--lend {folder}: {what} is in it, and programs in the lab could change that",
-                "lend a folder that has only what the program needs",
+                "lend a folder with only the files that the program needs",
             )
 
 

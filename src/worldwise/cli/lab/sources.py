@@ -103,7 +103,7 @@ def _with_sha1(new: Lock, name: str) -> Lock:
     known = {item.file.sha256: item.file.sha1 for place in _places() for item in place.wanted() if item.file.sha1}
     place = Lab(new, name=name)
     unknown = [item for item in new.wanted() if item.file.sha256 not in known]
-    place.store.ensure(unknown, "what is locked for the first time")
+    place.store.ensure(unknown, "packages locked for the first time")
     return with_sha1(new, known, place.store.path)
 
 
@@ -213,7 +213,7 @@ _RUN_ROOTS = (MAIN, "render")
     "--oci",
     "artefact",
     is_flag=True,
-    help="Write an artefact for a registry: an OCI archive, of which WORLDWISE_SOURCES takes what a digest names.",
+    help="Write an artefact for a registry: an OCI archive; WORLDWISE_SOURCES takes files from it by digest.",
 )
 def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     """Write into one archive all that the lab is made of.

@@ -70,7 +70,7 @@ def run(**typed: Any) -> int:
     if kind is kinds.FOLDER:
         return _own(call)
     if call.shown.sarif and not call.shown.baseline:
-        raise click.UsageError("--sarif has what is over a limit or a baseline: name one with --baseline")
+        raise click.UsageError("--sarif reports figures above a limit or a baseline: name one with --baseline")
     call.shown.baselines().check()
     if kind is not kinds.SUITE:
         return _own(call)

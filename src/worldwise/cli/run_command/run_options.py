@@ -85,13 +85,9 @@ _OPTIONS = (
         "SUITE, of options.",
     ),
     click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), help="Samples a case, instead of the suite's."),
-    click.option(
-        "--fresh", is_flag=True, help="Measure everything, even what was measured on the same machine before."
-    ),
+    click.option("--fresh", is_flag=True, help="Measure everything, even cases already measured on the same machine."),
     click.option("--verify", is_flag=True, help="Measure everything twice and compare: every byte must be the same."),
-    click.option(
-        "--cold", is_flag=True, help="Boot the machine anew for every case, instead of restoring its snapshot."
-    ),
+    click.option("--cold", is_flag=True, help="Boot the machine for every case, instead of restoring its snapshot."),
     click.option(
         "--reverse",
         is_flag=True,
@@ -145,7 +141,7 @@ _OPTIONS = (
         "--clock",
         metavar="NAME",
         help="With --via, set the board's clock and flash as this entry of its file says, such as 180MHz; without it "
-        "they stay as the reset leaves them.",
+        "the board keeps the values after its reset.",
     ),
     click.option(
         "--serial",

@@ -40,7 +40,7 @@ def explanations(run: Run) -> tuple[list[Explanation], list[str]]:
 
 
 def _untold(case: Case, error: WorldwiseError) -> str:
-    return f"{case.id} has a trace that was not read: {error.message}"
+    return f"{case.id} has an unreadable trace: {error.message}"
 
 
 def _kept(run: Run) -> list[Case]:

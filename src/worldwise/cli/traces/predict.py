@@ -286,7 +286,7 @@ def _check(call: PredictCall, cases: Sequence[tuple[Case, Run | None]], tables: 
         for case, _ in cases:
             if not known.is_micro(case):
                 raise WorldwiseError(
-                    f"{case.id}: --memory, --wait-states, --flash and --store-waits are for boards, and it has none",
+                    f"{case.id}: --memory, --wait-states, --flash and --store-waits need a case of a board",
                     "choose a board's cases: --case 'nucleo-f446re/*'",
                 )
             memory.of(case.target)

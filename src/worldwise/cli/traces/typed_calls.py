@@ -243,13 +243,13 @@ class ExplainCall(TypedCall):
         source, form, why = self.source, self.shown.form, self.shown.why
         if source.annotate and (why or form not in DOCUMENTS):
             words = " and ".join(DOCUMENTS)
-            raise click.UsageError(f"--annotate does not go with --why; its formats: {words}")
+            raise click.UsageError(f"--annotate excludes --why; its formats: {words}")
         if (source.instructions or source.sources) and not source.annotate:
             raise click.UsageError("--instructions and --source are for --annotate")
         if self.times.clock and not self.times.cores:
             raise click.UsageError("--clock is for --core")
         if self.times.cores and (why or source.annotate or form not in _TIMED):
-            raise click.UsageError(f"--core does not go with --why or --annotate; its formats: {', '.join(_TIMED)}")
+            raise click.UsageError(f"--core excludes --why and --annotate; its formats: {', '.join(_TIMED)}")
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def measure_typed(own: Typed, arguments: Sequence[str], call: OwnCall, shown: Sh
     if micro.firmware:
         ends = (micro.until or "", micro.instructions or 0)
         if region.benchmarks and region.regions:
-            raise click.UsageError("--benchmark and --region both say what is measured: one run takes one of them")
+            raise click.UsageError("--benchmark and --region both choose what to measure: one run takes one of them")
         named = (region.name or "", region.benchmarks)
         firmware = WantedFirmware(micro.firmware, micro.machine, region.regions, *ends, *named)
         return _measure(lambda *tools: _firmware(firmware, call.fresh, *tools), call, shown)
@@ -366,7 +366,7 @@ def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> lis
         ]
         if PLUGIN in kinds:
             of_requests.append(
-                "plugin: tee-supplicant has none on this machine, so what the TA asked a plugin for is refused."
+                "plugin: tee-supplicant has no plugin on this machine and refuses the TA's request to a plugin."
             )
         title = "What OP-TEE asked Linux for in it, in instructions"
         sections.append(Section(title, Table(["region", *kinds], lines, 1), of_requests))
@@ -383,7 +383,7 @@ def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> li
         if share < LEAST_SHARE:
             where = ", ".join(short(name) for name, _ in rest)
             found.append(
-                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of what was executed from its first entry to "
+                f"{_shown(ready.code, region)} holds {100 * share:.1f} % of the instructions from its first entry to "
                 f"its last return; the rest was in {where}."
             )
     return found[:MOST_NOTES]

@@ -18,7 +18,7 @@ GIVEN = (
         "packages",
         multiple=True,
         metavar="NAME",
-        help="Give it the libraries of a lab package, such as nettle-dev.",
+        help="Add the libraries of a lab package, such as nettle-dev.",
     ),
     click.option(
         "--library", "libraries", multiple=True, metavar="FILE", type=_PATH, help="Give it this shared library."

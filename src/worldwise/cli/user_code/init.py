@@ -48,5 +48,5 @@ def init(folder: Path, force: bool) -> int:
     if found:
         safe_text.echo(f"{path} is written: look at it, then `worldwise run {folder}`")
     else:
-        safe_text.echo(f"{path} is written: nothing was found to measure, so name there what is built")
+        safe_text.echo(f"{path} is written: it names nothing to measure yet, so name your programs there")
     return 0

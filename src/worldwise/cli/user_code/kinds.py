@@ -45,31 +45,31 @@ PROGRAM = Kind(
     "a program of your own",
     ("program",),
     ("suite", "arguments", *_OWN, "fresh", "predict"),
-    "docs/use/your-code.md says what it takes",
+    "docs/use/your-code.md says which code it takes",
 )
 APPLICATION = Kind(
     "an OP-TEE application of your own",
     ("ta", "client"),
     ("suite", "arguments", *_OWN, "other_tas", "beside", "log_level", "ta_target", "fresh", "predict", "stack_file"),
-    "docs/use/your-code.md says what it takes",
+    "docs/use/your-code.md says which code it takes",
 )
 FIRMWARE = Kind(
     "firmware of your own",
     ("firmware",),
     ("machine", "until", "instructions", "regions", "benchmarks", "name", "fresh"),
-    "docs/use/your-code.md says what it takes",
+    "docs/use/your-code.md says which code it takes",
 )
 FOLDER = Kind(
     "a folder with a worldwise.toml",
     (),
     ("suite", "fresh", "predict"),
-    "the file says what is measured: docs/use/in-your-repository.md",
+    "the file chooses what to measure: docs/use/in-your-repository.md",
 )
 PQM4 = Kind(
     "a tree of pqm4",
     ("pqm4",),
     ("machine", "repeat", "variants", "fresh", "predict"),
-    "docs/use/your-code-cases.md says what it takes",
+    "docs/results/pqc.md says which code it takes",
 )
 KINDS = (PROGRAM, APPLICATION, FIRMWARE, PQM4, SUITE)
 
@@ -82,7 +82,7 @@ def chosen() -> Kind:
         picked = [FOLDER]
     if len(picked) > 1:
         first, second = (_option(next(name for name in kind.chosen_by if name in given)) for kind in picked[:2])
-        raise click.UsageError(f"{first} and {second} measure different things: one run measures one of them")
+        raise click.UsageError(f"{first} and {second} measure different things: give only one of them")
     kind = picked[0] if picked else SUITE
     for name in given:
         if not _takes(kind, name):

@@ -56,7 +56,7 @@ def measure_pqm4(folder: Path, patterns: Sequence[str], machine: str, runs: int,
     if not found:
         raise WorldwiseError(
             f"--pqm4 {folder}: none of {len(refused)} implementations could be measured.",
-            "the first line below says what is wrong with the first",
+            "the first line below names the problem of the first",
             "\n".join(f"{one.scheme.title}: {one.why}" for one in refused[:_MOST_ROWS]),
         )
     title = f"Schemes in pqm4's layout, of {folder.resolve().name}, on QEMU's {machine}"

@@ -173,7 +173,7 @@ class _Client(threading.Thread):
                     answer = self._exchange(connection, selector, data, case.size)
                     took = time.perf_counter_ns() - began
                     if answer != data:
-                        raise _Problem(f"{measure} {index}: what came back is not what was sent")
+                        raise _Problem(f"{measure} {index}: the answer differs from the message sent")
                     yield HostSample(
                         type="sample",
                         measure="stream" if measure == "stream" else "round-trip",

@@ -44,7 +44,7 @@ _ATTEMPTS: Mapping[str, _Tried] = {
     "rollback-object": _Tried("older copy put back: object's file", _FILES),
     "rollback-directory": _Tried("older copy put back: directory", _FILES),
     "rollback-files": _Tried("older copy put back: all files", _FILES),
-    "wire-flip-answer": _Tried("message: bit flipped in what is read", _CHIP, later=False),
+    "wire-flip-answer": _Tried("message: bit flipped in an answer", _CHIP, later=False),
     "wire-old-answer": _Tried("message: older answer given again", _CHIP, later=False),
     "wire-flip-request": _Tried("message: bit flipped in a write", _CHIP, later=False),
     "wire-old-request": _Tried("message: older write sent again", _CHIP, later=False),

@@ -182,7 +182,7 @@ def serve(options: DemoOptions, lab: Lab, notify: Callable[[str], None], ready: 
                 shutil.copyfile(options.directory / name, work / name)
             (work / _RANDOM).write_bytes(os.urandom(_RANDOM_BYTES))
             program = [target.executable, str(int(time.time())), str(int(options.mqtt)), *options.server_options]
-            problem = "the key cache's server has ended by itself"
+            problem = "the key cache's server has ended unexpectedly"
             emulator.snapshot(machine)
             notify("starting the server; the TA prepares its secure storage")
             try:

@@ -44,7 +44,7 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
         return f"'{name}' has no {extra}: it is the same for every key." if extra else ""
     if "mechanism" not in given or "object" not in given:
         return (
-            f"'{name}' needs a mechanism, such as mechanism=ecdsa-p256, and what its key is: object=session or "
+            f"'{name}' needs a mechanism, such as mechanism=ecdsa-p256, and the kind of its key: object=session or "
             "object=token."
         )
     mechanism = given["mechanism"]
@@ -52,7 +52,7 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
     if mechanism not in allowed:
         return f"'{name}' has no mechanism={mechanism}. Allowed: {', '.join(allowed)}."
     if mechanism not in SECRETS:
-        return "what a key pair signs has a size of its own: leave out message." if "message" in given else ""
+        return "a key pair signs a message of a fixed size: leave out message." if "message" in given else ""
     if "message" not in given:
         return f"mechanism={mechanism} needs a message's size, such as message=1KiB."
     return out_of_range(given["message"], LEAST, MOST)

@@ -93,7 +93,7 @@ class Artefact:
         realm = said.get("realm", "")
         secure = urlsplit(realm).scheme == "https" or self._base.startswith("http:")
         if not challenge.lower().startswith("bearer ") or not realm.startswith("http") or not secure:
-            return "it wants a password, and worldwise has none"
+            return "the registry wants a password, and worldwise has no password"
         query = urlencode({key: said[key] for key in ("service", "scope") if key in said}, quote_via=quote)
         if why := self.server.fetch(f"{realm}?{query}", path, _MOST_TOKEN):
             return f"no token: {why}"

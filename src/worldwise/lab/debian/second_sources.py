@@ -17,7 +17,7 @@ CRATES = "downloads/crates"
 
 # The ways out of an error about a file that no mirror has.
 BUNDLE = (
-    "`worldwise lab import FILE` takes it from an archive that `lab export` made while it was there, and "
+    "`worldwise lab import FILE` takes the file from an archive that `lab export` made while a mirror had it, and "
     f"{SOURCES_VARIABLE} names such archives, folders and addresses that have one unpacked, and artefacts of registries"
 )
 

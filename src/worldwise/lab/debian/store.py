@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RELOCK = (
     "or run `worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
-    "has today: a lab of another lock has another digest, so every count must be measured anew"
+    "has today: a lab of another lock has another digest, so you must measure every count again"
 )
 
 # No crate has more bytes; the largest that is locked has 20 MB.
@@ -293,7 +293,7 @@ def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
             return WorldwiseError(
                 f"{item.label} from {failure.source.name} is not the file that was locked: {failure.message}",
                 "a proxy or the mirror gives something else: try again, or another mirror with "
-                f"{MIRROR_VARIABLE}; nothing of it was kept",
+                f"{MIRROR_VARIABLE}; the tool kept nothing of it",
                 details,
             )
         if kind == "vanished":
@@ -304,12 +304,12 @@ def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
             return WorldwiseError(
                 f"{place} cannot be reached: {failure.message}",
                 "check the network and the proxy settings (http_proxy, https_proxy), or choose another "
-                f"mirror with {MIRROR_VARIABLE}; {BUNDLE}; what was downloaded so far is kept",
+                f"mirror with {MIRROR_VARIABLE}; {BUNDLE}; the cache keeps finished downloads",
                 details,
             )
         return WorldwiseError(
             f"{item.label} could not be fetched from {failure.source.name}: {failure.message}",
-            f"try again, or choose another mirror with {MIRROR_VARIABLE}; what was downloaded so far is kept",
+            f"try again, or choose another mirror with {MIRROR_VARIABLE}; the cache keeps finished downloads",
             details,
         )
     raise AssertionError("a failure of an unknown kind")

@@ -282,7 +282,7 @@ def _lab() -> Iterator[Point]:
     elif problem == "not built":
         yield Point("lab", "note", f"{called} is not built: the first run makes it, {_download(place)} download")
     else:
-        yield Point("lab", "wrong", f"{called} is damaged: {problem}", "`worldwise lab build` makes it anew")
+        yield Point("lab", "wrong", f"{called} is damaged: {problem}", "`worldwise lab build` makes it again")
     yield from _drift(place, MAIN)
 
 
@@ -301,7 +301,7 @@ def _roots() -> Iterator[Point]:
             later.append(f"{name} ({_download(place)})")
         else:
             found = f"{name} {place.digest[:12]} is damaged: {problem}"
-            yield Point("roots", "wrong", found, f"`worldwise lab build {name}` makes it anew")
+            yield Point("roots", "wrong", found, f"`worldwise lab build {name}` makes it again")
         yield from _drift(place, name)
     if there:
         yield Point("roots", "fine", f"{', '.join(there)}: there")
@@ -339,7 +339,7 @@ def _tools() -> Iterator[Point]:
 
 def _size() -> Iterator[Point]:
     cache = paths.cache_place().resolve()
-    found = f"{space_text(directory_size(cache))}; `worldwise cache` says of what" if cache.is_dir() else "no cache yet"
+    found = f"{space_text(directory_size(cache))}; `worldwise cache` lists parts" if cache.is_dir() else "no cache yet"
     yield Point("cache size", "fine", found)
 
 

@@ -103,7 +103,7 @@ def _odd(name: str, entry: os.stat_result, what: str) -> WorldwiseError:
     kind = "a file with several names" if stat.S_ISREG(entry.st_mode) else files.kind_of(entry.st_mode)
     return WorldwiseError(
         f"{what} left '{files.quoted(name)}', which is {kind}: only regular files are taken out of a sandbox",
-        "worldwise followed and overwrote nothing; the program that ran there is not what it says, or is defective",
+        "worldwise followed and overwrote nothing; the program that ran there is malicious or defective",
     )
 
 

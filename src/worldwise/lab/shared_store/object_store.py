@@ -79,7 +79,7 @@ class Objects:
         except PermissionError as error:
             raise HostError(
                 f"{self.url}: no right to write and read there: {_words(error)}.",
-                "see the credentials that its package takes, such as AWS_PROFILE, and what they may do there",
+                "see the credentials that its package takes, such as AWS_PROFILE, and their rights there",
             ) from error
         except OSError as error:
             if error.errno == errno.EROFS:

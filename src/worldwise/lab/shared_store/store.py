@@ -136,7 +136,7 @@ class Shared:
                 wrong = wrong or problem(copy)
                 if not wrong:
                     return _settle(copy, final)
-            self._notify(f"{where} is damaged; worldwise makes it anew: {wrong}")
+            self._notify(f"{where} is damaged; worldwise makes it again: {wrong}")
             store.remove(kind, name)
         return False
 

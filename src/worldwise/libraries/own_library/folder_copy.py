@@ -67,7 +67,7 @@ def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] 
 def _too_much(directory: Path) -> WorldwiseError:
     return WorldwiseError(
         f"{directory}: has more than {_MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
-        "leave what is not source out of it, or give a folder within it",
+        "remove everything but the sources from it, or give a folder within it",
     )
 
 
@@ -85,7 +85,7 @@ def files_of(directory: Path, leave: Collection[str] = ()) -> Iterator[tuple[Pat
         if seen > _MOST_FOLDERS or len(Path(folder).relative_to(top).parts) > _MOST_DEPTH:
             raise WorldwiseError(
                 f"{directory}: has more than {_MOST_FOLDERS:,} folders, or more than {_MOST_DEPTH} in one another",
-                "leave what is not source out of it, or give a folder within it",
+                "remove everything but the sources from it, or give a folder within it",
             )
         for name in folders:
             if Path(folder, name).is_symlink():

@@ -12,7 +12,7 @@ from worldwise.base.errors import WorldwiseError
 _PAGE = "docs/use/own.md describes both files, docs/examples/c25519 has a pair to copy"
 # Of a file's beginning: a program's, and the tool sign_encrypt.py's of a signed TA.
 _ELF, _SIGNED_TA = b"\x7fELF", b"HSTO"
-_COMPILED = "it is compiled already, and --implementation compiles what it measures"
+_COMPILED = "the folder has compiled code, but --implementation compiles the sources itself"
 # Files that say what a folder is, the most telling first: names -> what it is, and what to do.
 _KINDS = (
     (

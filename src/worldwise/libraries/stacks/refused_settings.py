@@ -35,7 +35,7 @@ _OPTEE = {
     "CROSS_COMPILE64": "the compiler is the lab's",
 }
 _SPMC = (
-    "how the secure world is entered is a line of its own: [tf-a] SPMC_AT_EL = 1 (OP-TEE as SPMC at S-EL1) or 3 "
+    "a line of its own chooses the way into the secure world: [tf-a] SPMC_AT_EL = 1 (OP-TEE as SPMC at S-EL1) or 3 "
     "(TF-A's at EL3); without it, by TF-A's dispatcher opteed"
 )
 _FIRMWARE = {

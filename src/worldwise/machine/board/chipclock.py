@@ -42,7 +42,7 @@ def take_steps(what: str, server: GdbServer, steps: Iterable[RegisterStep], othe
                 raise HostError(
                     f"{what}: {step.name} at {step.address:#010x} does not become {step.value:#x}: the register has "
                     f"{found:#010x}.",
-                    f"look whether the board has what its file says ({step.source}); {otherwise}",
+                    f"check that the board matches its file ({step.source}); {otherwise}",
                 )
 
 

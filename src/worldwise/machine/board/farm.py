@@ -156,7 +156,7 @@ class FarmServer:
         return HostError(f"{self._place}: the place {what}: {_last_line(said)}", _HINT)
 
 
-_HINT = "`labgrid-client places` and `labgrid-client who` say what is there, and who has it (LG_COORDINATOR)"
+_HINT = "`labgrid-client places` and `labgrid-client who` list the places and their owners (LG_COORDINATOR)"
 
 
 def _last_line(said: str) -> str:

@@ -51,7 +51,7 @@ def read_firmware(path: Path) -> Firmware:
         begin, flash = next(each for each in segments if each[0] <= vectors < each[0] + len(each[1]))
         stack, entry = struct.unpack_from("<2I", flash, vectors - begin)
     except (StopIteration, struct.error):
-        raise WorldwiseError(f"{path}: its vector table is not in what is loaded") from None
+        raise WorldwiseError(f"{path}: the loaded sections lack its vector table") from None
     start, code = main[0], bytes.fromhex(main[1])
     calls = [at for at in range(0, len(code), 2) if code[at : at + 2] == SEMIHOSTING]
     if len(calls) != 1:

@@ -97,7 +97,7 @@ class GdbBoard:
                 )
             if emulated and self.serial and self.board.real_script:
                 raise HostError(
-                    f"{address}: QEMU stands for {self._name}, and has no serial line where the board has it.",
+                    f"{address}: QEMU stands for {self._name}, and QEMU has no serial line at the board's address.",
                     "leave --serial out",
                 )
             self._description = Description(

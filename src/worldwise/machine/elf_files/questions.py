@@ -35,9 +35,9 @@ _MOST_FILE = 256 * 2**20
 MEMORY, _SECONDS, _MOST_ANSWER = 2 * 2**30, 60, 32 * 2**20
 # Of the clock: more, since others use the machine too.
 _PATIENCE = 10 * _SECONDS
-_HINT = "build it anew; if it came from others, `readelf --all FILE` says what is in it"
+_HINT = "build it again; if it came from others, `readelf --all FILE` shows its content"
 _MAGIC = b"\x7fELF"
-_NO_ELF = "give the linked file itself: a source, a script, an archive, a .bin or .hex file is none"
+_NO_ELF = "give the linked ELF file itself, not a source, a script, an archive, a .bin or .hex file"
 # Without the user's environment and current folder; what it needs is where this process has it from.
 _BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
 

@@ -25,7 +25,7 @@ _RSA_PSS_SHA256 = 0x70414930
 _NAMED = 16 + 4
 _LEAST_BITS = 2048
 _NEEDED = (
-    "OP-TEE runs no TA that is not signed with the private half of the key that it was built with (TA_SIGN_KEY, or "
+    "OP-TEE runs only TAs signed with the private half of its built-in key (TA_SIGN_KEY, or "
     "TA_PUBLIC_KEY, of its make): --ta-key FILE names that key; --ta-key development is for an OP-TEE that was built "
     "with none of its own, and so trusts the development key that everybody has"
 )

@@ -51,7 +51,7 @@ _KNOWN = (
     (
         "IDENTIFICATION HAS CHANGED",
         "the host's key has changed",
-        "it is another machine, or was installed anew: ask whose it is; then `ssh-keygen -R` for it, and connect once "
+        "it is another machine, or a new installation: ask its owner; then `ssh-keygen -R` for it, and connect once "
         "by hand: {by_hand}",
     ),
     (

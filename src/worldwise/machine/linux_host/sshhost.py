@@ -361,7 +361,7 @@ def require_static(program: Path) -> None:
     (interpreted,) = ask(program, ("interpreted",))
     if interpreted:
         raise WorldwiseError(
-            f"{program.name} is linked dynamically: with the host's own libraries it would not be what was counted.",
+            f"{program.name} is linked dynamically: with the host's libraries it would be another program.",
             "programs for hosts are linked with -static",
         )
 

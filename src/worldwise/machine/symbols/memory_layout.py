@@ -38,7 +38,7 @@ def machine_symbols(emulator: Emulator, machine: Machine) -> Path:
         if not problem:
             return final
         if final.exists():
-            emulator.notify(f"symbols of {machine.name}: {problem}; asking the machine anew")
+            emulator.notify(f"symbols of {machine.name}: {problem}; asking the machine again")
             shutil.rmtree(final)
         work = Path(tempfile.mkdtemp(dir=emulator.directory, prefix=".symbols-"))
         try:
@@ -65,7 +65,7 @@ def _ask(emulator: Emulator, machine: Machine, directory: Path) -> None:
         with contextlib.suppress(OSError, ValueError, LookupError):
             said = json.loads((directory / RECORDS).read_text(encoding="ascii").splitlines()[-1])["message"]
         raise WorldwiseError(
-            f"machine {machine.name} does not say what is where: {said or f'/bin/symbols ended with {status}'}",
+            f"machine {machine.name} does not give its memory layout: {said or f'/bin/symbols ended with {status}'}",
             details=emulator.diagnosis(directory, machine),
         )
     for path in directory.iterdir():

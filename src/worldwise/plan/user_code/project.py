@@ -163,7 +163,7 @@ class Measure(StrictModel):
             if getattr(self, name) not in (None, [], "") and of not in kinds:
                 raise _wrong(f"{name} is for {' and '.join(kinds)}, and this is a {of}")
         if self.benchmarks and (also := [name for name in ("regions", "arguments", "thread") if getattr(self, name)]):
-            raise _wrong(f"benchmarks and {also[0]} exclude each other: the harness says what is called, and how")
+            raise _wrong(f"benchmarks and {also[0]} exclude each other: the harness chooses the calls")
         if self.firmware and not self.machine:
             raise _wrong("firmware needs the machine that it starts on, such as machine = 'mps2-an386'")
         if self.firmware and any(one.time for one in self.limit.values()):
@@ -229,7 +229,7 @@ def load_project(folder: Path) -> Project:
     path = folder / PROJECT_FILE
     if not path.exists():
         raise WorldwiseError(
-            f"{folder} has no {PROJECT_FILE}, which says what this repository measures.",
+            f"{folder} has no {PROJECT_FILE}, which says what to measure.",
             f"`worldwise init {folder}` looks at the folder and writes one",
         )
     return parse(Project, read_text(path, "project", folder), path)

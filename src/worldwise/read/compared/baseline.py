@@ -302,10 +302,10 @@ class _Beside:
             return
         allow = " ".join(f"--allow {kind}" for kind in dict.fromkeys(each.what for each in refused))
         raise WorldwiseError(
-            f"baseline '{self.named.name}' ({self.named.path}) and run {self.run.id} differ in what must agree: "
+            f"baseline '{self.named.name}' ({self.named.path}) and run {self.run.id} differ where they must agree: "
             f"{'; '.join(each.detail for each in refused)}.",
-            f"make the baseline anew, with --save-baseline {self.named.name} of the code as it was; or compare all the "
-            f"same: worldwise compare {self.run.id} --baseline {self.named.name} {allow}",
+            f"make the baseline again, with --save-baseline {self.named.name} of the old code; or compare anyway: "
+            f"worldwise compare {self.run.id} --baseline {self.named.name} {allow}",
         )
 
     def _rows(self, case_id: str, read: CaseRead, known: bool) -> list[ComparedRow]:

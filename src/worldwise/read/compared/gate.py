@@ -73,7 +73,7 @@ def compare_runs(run_a: Run, run_b: Run, options: GateOptions | None = None) -> 
     options = options or GateOptions()
     if options.limit is not None and run_a.path == run_b.path:
         raise WorldwiseError(
-            f"run {run_a.id} is compared with itself: such a gate cannot fail.", "name the baseline's run first"
+            f"run {run_a.id} is compared with itself: such a comparison cannot fail.", "name the baseline's run first"
         )
     a, b = (_collect(run, options.pattern, None) for run in (run_a, run_b))
     return _Comparing((run_a, run_b), a, b, options, ("", "")).result()

@@ -255,9 +255,7 @@ def _peak_section(peak: PeakStack) -> Section:
         if peak.like_painted and peak.written != peak.painted:
             notes.append(f"Painting differs from that by {peak.painted - peak.written:+,} bytes: its call was another.")
     elif peak.bytes != peak.painted and peak.like_painted:
-        notes.append(
-            Prose("Painting cannot see what is reserved and never written; `validation stacks` looks at the stores.")
-        )
+        notes.append(Prose("Painting cannot see reserved, unwritten memory; `validation stacks` looks at the stores."))
     elif peak.bytes != peak.painted:
         notes.append(Prose("This call has other input than the painted one: `--index 0` has the same."))
     return Section("Deepest stack", table, notes)

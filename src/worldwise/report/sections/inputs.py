@@ -34,7 +34,7 @@ def _inputs(rows: tuple[Drawn, ...]) -> Section | None:
     ]
     headers = ["case", "measure", "place", "draws", *(f"{name}\ninstr" for name in ("median", "least", "most"))]
     return Section(
-        "Inputs: how far a figure depends on what was drawn",
+        "Inputs: how far a figure depends on the draw",
         Table([*headers, "apart\n%"], cells, 3),
         [
             "least and most: of the draws' medians. Each draw has other keys, nonces and blinding; all else is the "
@@ -52,7 +52,7 @@ def _interrupts(rows: tuple[Interrupted, ...]) -> Section | None:
         for row in rows
     ]
     return Section(
-        "Interrupts: what a machine as it is shipped executes beside the own path",
+        "Interrupts: what a machine in its shipped state executes beside the own path",
         Table(
             [
                 *("case", "measure", "place", "own path,\nfirst call", "own path,\nmedian"),

@@ -177,7 +177,7 @@ def _level_words(level: str, is_asked: bool) -> str:
     """Which messages a TA has, and by whom."""
     words = f"CFG_TEE_TA_LOG_LEVEL={level} ({_LEVELS[int(level)][2:]}, by "
     words += "--log-level)" if is_asked else "the TA's Makefile)"
-    return words if level == "0" else f"{words}; --log-level 0 leaves out what its messages cost"
+    return words if level == "0" else f"{words}; --log-level 0 leaves out the cost of its messages"
 
 
 def _require_own_names(folders: Mapping[str, Sequence[Path]]) -> None:
@@ -224,7 +224,7 @@ def _client_built_by(ta: Path, client: Path) -> str:
 def _require_makefile(ta: Path) -> None:
     if build_systems.build_file(ta) != build_systems.MAKE:
         raise WorldwiseError(
-            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit, which builds TAs, is one for make.",
+            f"{ta}/Makefile: is not there. OP-TEE's TA dev kit builds TAs with make alone.",
             "a Makefile as optee_examples has it, with BINARY and ta_dev_kit.mk; or a built one: --ta UUID.ta",
         )
 
@@ -262,7 +262,7 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside:
         return WorldwiseError(f"{recipe.name}: {error.message}", error.hint, error.details)
     wrong = [line for line in lines if "error:" in line or "fatal:" in line or "***" in line or "undefined" in line]
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
-    hint = "; ".join(filter(None, ("the end of what it said is above", error.hint)))
+    hint = "; ".join(filter(None, ("the end of its output is above", error.hint)))
     if first := next((line for line in wrong if "error:" in line or "undefined reference" in line), None):
         hint = f"first: {files.quoted(first.strip())}; {hint}"
     if way := next((way for sign, way in _WAYS if any(re.search(sign, line) for line in lines)), ""):

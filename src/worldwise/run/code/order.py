@@ -239,7 +239,7 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         raise WorldwiseError(
             f"the program and its files are {len(content)} files of {files.size_words(size)}. Allowed: up to "
             f"{_MOST_FILES}, and {_MOST_BYTES // 2**20} MiB.",
-            "strip what is not executed, or measure a smaller input",
+            "strip unused code, or measure a smaller input",
         )
     loaders = (name for name in content if name.endswith(known))
     (work / ARCHIVE).write_bytes(archive(content, {f"{ROOM}/{wanted.program.name}", *loaders}))

@@ -160,7 +160,7 @@ def _regions(
     if not found and wanted.application and not wanted.regions:
         raise WorldwiseError(
             f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec.",
-            "is it the client? a program without a TA is measured by --program",
+            "is it the client? use --program for a program without a TA",
         )
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.
@@ -475,7 +475,7 @@ def _near(wanted: Wanted) -> str:
     if wanted.application and not wanted.regions:
         return "does the client need arguments? They stand behind --"
     if not wanted.regions:
-        return "the program ended before its main function: look at what it printed"
+        return "the program ended before its main function: look at its output"
     return (
         "do its arguments (behind --) lead there? The compiler may have put the function into its callers; "
         "a whole program is measured without --region, and its functions are listed by `worldwise explain latest`"

@@ -37,8 +37,8 @@ class Life:
             return "could not be started, or ended with status 127"
         if self.idle:
             return (
-                f"let the processor idle {self.idle} times: it sleeps or waits, and the counter, virtual time, "
-                "goes on then without instructions"
+                f"let the processor idle {self.idle} times: it sleeps or waits, and virtual time, the counter, then "
+                "advances without instructions"
             )
         return ""
 

@@ -131,9 +131,7 @@ def printed_end(output: bytes) -> str:
     """The last lines of what a program printed, made fit for a terminal, for the details of an error."""
     lines = output[-_MOST_SHOWN:].decode("utf-8", "replace").splitlines()
     shown = [files.quoted(line, 200) for line in lines if line.strip()][-_MOST_SHOWN_LINES:]
-    return "\n".join(
-        ["the end of what it printed:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"]
-    )
+    return "\n".join(["the end of its output:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"])
 
 
 def _run(
@@ -266,7 +264,7 @@ class Counter:
             for number, (one, other) in enumerate(zip(lives_of(directory), lives_of(work), strict=True), 1):
                 if one != other:
                     raise WorldwiseError(
-                        f"{command[0]}: a second run of it was another: start {number} took {one.end - one.begin:,} "
+                        f"{command[0]}: a second run of it differs: start {number} took {one.end - one.begin:,} "
                         f"instructions and then {other.end - other.begin:,}",
                         "the machine repeats itself to the digit: this is a defect of worldwise; please report it",
                     )

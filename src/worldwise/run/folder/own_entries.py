@@ -58,7 +58,7 @@ def check_same(run: str, recorded: Sequence[OwnEntry], brought: "Sequence[Brough
             ]
             raise WorldwiseError(
                 f"{own.origin}: has changed since run {run} was begun ({', '.join(map(files.quoted, changed[:5]))}"
-                f"{' and others' if len(changed) > 5 else ''}): two versions must not stand in one run",
+                f"{' and others' if len(changed) > 5 else ''}): one run must not mix two versions",
                 "start a new run",
             )
     for name in here:

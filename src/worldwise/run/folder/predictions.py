@@ -21,7 +21,7 @@ def store(run: Run, predicted: Predicted) -> None:
             if files.read_bytes(run.path / name, MOST_BYTES, run.path) == content:
                 return
             raise WorldwiseError(
-                f"run {run.id} has predictions of {predicted.core} that are not these, and none is rewritten",
+                f"run {run.id} has predictions of {predicted.core} that differ, and worldwise rewrites none",
                 "the model has changed since: make a new run, or let `worldwise predict` show these",
             )
         files.write_whole(run.path, name, content)

@@ -381,7 +381,7 @@ class Cluster:
         now = {address: worker_name(each["name"], address) for address, each in found.items()}
         before, self._workers = self._workers, now
         for address in before.keys() - now.keys():
-            self._notify(f"{before[address]} is gone; another one does what it did")
+            self._notify(f"{before[address]} is gone; another one does its work")
         come = sorted(now.keys() - before.keys())
         if come and self._looked:
             self._notify(f"{now[come[0]]} has come" if len(come) == 1 else f"{len(come)} workers have come")

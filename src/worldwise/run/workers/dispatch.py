@@ -85,7 +85,7 @@ class Workers:
                 continue
             result = results.get(digest)
             if result is None:
-                self._leave_out(answer, f"it says that it measured {case.id}, but the store has no such result")
+                self._leave_out(answer, f"the worker says that it measured {case.id}, but the store has no such result")
                 continue
             self._require_same(case, (f"the store ({result.directory})", result.files[RECORDS]), answer)
             if case.id in self._twice:
@@ -113,7 +113,7 @@ class Workers:
         where, content = one
         if content != answer.content:
             raise HostError(
-                f"{case.id}: two measurements of it differ: {where} has the records {content}, {answer.name} has "
+                f"{case.id}: two measurements differ: {where} has the records {content}, {answer.name} has "
                 f"{answer.content}.",
                 _DEFECT,
             )

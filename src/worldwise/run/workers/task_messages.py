@@ -71,7 +71,7 @@ def carried(task: bytes) -> bytes:
 def read(answer: object, reads: TypeAdapter[_T]) -> _T:
     """What a worker returned. Raises RaisedError if its task raised an error, NoAnswerError for what is no answer."""
     if not isinstance(answer, bytes) or len(answer) > _MOST_BYTES:
-        raise NoAnswerError("its answer is not what this tool's workers send")
+        raise NoAnswerError("its answer is not one of this tool's workers")
     kind, text = answer[:1], answer[1:]
     try:
         if kind == _RAISED:
@@ -80,8 +80,8 @@ def read(answer: object, reads: TypeAdapter[_T]) -> _T:
             return reads.validate_json(text, strict=True)
     except ValidationError as error:
         where, problem = first_problem(error)
-        raise NoAnswerError(f"its answer is not what this tool's workers send: {where}: {problem}") from None
-    raise NoAnswerError("its answer is not what this tool's workers send")
+        raise NoAnswerError(f"its answer is not one of this tool's workers: {where}: {problem}") from None
+    raise NoAnswerError("its answer is not one of this tool's workers")
 
 
 # --- a process that does not unpickle ---

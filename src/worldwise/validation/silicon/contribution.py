@@ -28,7 +28,7 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
         raise WorldwiseError(f"run {run.id} comes from a model, not from a chip, so it is not a figure of hardware")
     if run.manifest.own:
         raise WorldwiseError(
-            f"run {run.id} measures a library of your own, and nobody else has it", "measure without --implementation"
+            f"run {run.id} measures a library of your own, which nobody else has", "measure without --implementation"
         )
     target = reading.rows[0].target
     name = core_of(run, target, core)

@@ -43,7 +43,7 @@ def verdicts(opened: Opened, made: Sequence[Made]) -> list[LimitVerdict]:
 def _no_heap_of_ta(elf: Path) -> str:
     """Why it is unknown where the heap of a TA is."""
     if is_of_32_bits(elf):
-        return "the heap of this TA is: it is of 32 bits, and QEMU shows no register of such code"
+        return "the heap of this TA is: the TA has 32 bits, and QEMU shows no register of such code"
     return "the heap of this TA is: its symbols were stripped"
 
 

@@ -225,7 +225,7 @@ def _told(error: WorldwiseError) -> WorldwiseError:
     if not says:
         return error
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
-    hint = "the end of what it said is above"
+    hint = "the end of its output is above"
     if native := re.search("error: unknown value .native. for .(-m[a-z]+)", details):
         # GCC knows the machine that it runs on, and this one builds for another.
         hint = f"{native[1]}=native is for the machine that builds: give make the other flags, its -I and -D too, in "

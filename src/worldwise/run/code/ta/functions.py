@@ -22,7 +22,7 @@ from worldwise.run.code.function_names import Function, functions_of, is_asked
 # How many places of a TA's code the plugin is given.
 _MOST_PLACES = 2000
 _MOST_NAMED = 6
-_WAY_OUT = "mark what you mean: WORLDWISE_BEGIN, WORLDWISE_END (docs/use/your-code.md)"
+_WAY_OUT = "mark the part: WORLDWISE_BEGIN, WORLDWISE_END (docs/use/your-code.md)"
 
 
 @dataclass(frozen=True)
