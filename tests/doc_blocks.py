@@ -106,7 +106,7 @@ class Declared:
     def missing(self) -> list[str]:
         """Its records that are not kept."""
         if self.kind == "run":
-            return [name for name in self.records if doc_records.kept(name) is None]
+            return [name for name in self.records if not doc_records.is_kept(name)]
         return [name for name in self.records if doc_records.output(name) is None] if self.kind == "output" else []
 
     def made(self, block: Block) -> bool:

@@ -113,7 +113,7 @@ def _linux_plugins(
     file = images.get(plugin_recipe()).file("worldwise.so")
     ranges = pack_ranges(function_ranges(counter.space(machine, manifest.mapped), OWN_PROCESS))
     write_for_plugin(functions := folder / "functions", ranges)
-    arguments = counter._arguments(machine, manifest.entry, ())
+    arguments = counter.plugin_arguments(machine, manifest.entry, ())
     calls = own_code.functions_in(manifest.addresses)
     monitor = {"monitor": "no"} if "monitor" in arguments else {}
     return {

@@ -42,7 +42,6 @@ from worldwise.read.models import (
     FORMAT,
     Attempt,
     NotAvailable,
-    PublishedFigure,
     Reading,
     Row,
     RunSummary,
@@ -109,7 +108,7 @@ def suite_reading(name: str, budget: Budget | None = None, unit: Unit = INSTRUCT
         assumption=CLOCK_ASSUMPTION,
         published_reason=published.reason if published.table or any(row.published for row in rows) else "",
         published_table=published.table,
-        budget=run_counts._budget_result(rows, budget, whole=True) if budget else None,
+        budget=run_counts.budget_result(rows, budget, whole=True) if budget else None,
         failed=(),
         missing=(),
         unavailable=tuple(NotAvailable(**vars(each)) for each in suite.unavailable),
@@ -177,16 +176,12 @@ def _row(
         worst=max(counts),
         ratio_to_linux=None,
         microseconds={name: middle_one / mhz for name, mhz in clocks.items()},
-        published=tuple(_published(published, what, average)),
+        published=run_counts.published_figures(published, what, average),
         published_gap=published.gap(what),
         samples=tuple(kept) if published.has_runs(what) else (),
-        verdict=run_counts._verdict(budget, measure, place, max(counts)),
+        verdict=run_counts.verdict_of(budget, measure, place, max(counts)),
         parts=tuple(_row_parts(case, place, clock, unit)),
     )
-
-
-def _published(published: Published, what: Subject, average: float) -> Iterator[PublishedFigure]:
-    yield from run_counts._published(published, what, average)
 
 
 def _row_parts(case: Case, place: str, clock: float | None, unit: Unit) -> Iterator[Part]:

@@ -387,7 +387,7 @@ def test_what_is_no_file_of_the_folder_is_refused(
 
 
 def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_copy, "_MOST_FILES", 2)
+    monkeypatch.setattr(folder_copy, "MOST_FILES", 2)
     with pytest.raises(WorldwiseError, match="has more than 2 files"):
         bring()
     assert folder.exists()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a module is, how many are in a folder, and how many classes one name has: a reader sees the day it grows."""
+"""How long a module is, how many a folder has, how many classes have one name, and what tests take from a module's
+inside: a reader sees the day it grows."""
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from worldwise.base import paths
 
 SOURCE = paths.REPOSITORY / "src/worldwise"
+TESTS = paths.REPOSITORY / "tests"
 MOST_LINES = 500
 MOST_MODULES = 15
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
@@ -56,6 +59,8 @@ SHARED = {
     "Tail": 2,
     "Wanted": 3,
 }
+# Names with an underscore that tests take from src: none, for these are pickle's and the named tuples' own.
+INSIDE = {"_loads", "_replace"}
 
 
 def too_much(found: dict[str, int], most: int, known: dict[str, int], what: str) -> list[str]:
@@ -97,6 +102,34 @@ def classes_of_names(source: Path = SOURCE) -> dict[str, int]:
     return dict(found)
 
 
+def private_names(source: Path = SOURCE) -> set[str]:
+    """All names that begin with one underscore and that a module defines, at any depth."""
+    found = set()
+    for path in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return {name for name in found if re.match(r"_[A-Za-z]", name)}
+
+
+def taken_from_inside(names: set[str], tests: Path = TESTS) -> set[str]:
+    """Which of these names tests import, ask of what is not themselves, or have in a text: a patch, or a program."""
+    found: set[object] = set()
+    for path in tests.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("worldwise"):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls"):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.update(re.findall(r"(?:\.|import )(_[A-Za-z]\w*)", node.value))
+            elif isinstance(node, ast.Call):
+                found.update(one.value for one in node.args[1:2] if isinstance(one, ast.Constant))
+    return {name for name in names if name in found}
+
+
 def test_no_class_takes_a_name_that_another_has() -> None:
     """If this fails, a reader who looks for a class by its name finds two: say in the name what tells them apart."""
     assert not too_much(classes_of_names(), 1, SHARED, "classes")
@@ -110,6 +143,11 @@ def test_no_module_is_too_long() -> None:
 def test_no_folder_has_too_many_modules() -> None:
     """If this fails, two things live in one folder: give one of them a room of its own."""
     assert not too_much(modules_of_folders(), MOST_MODULES, FULL, "modules")
+
+
+def test_tests_ask_by_the_door() -> None:
+    """If this fails, a test holds on to how a module is made inside: ask by what is public."""
+    assert taken_from_inside(private_names()) == INSIDE
 
 
 @pytest.mark.parametrize(
@@ -137,3 +175,13 @@ def test_modules_and_lines_are_counted(tmp_path: Path) -> None:
     (tmp_path / "room/one.py").write_text("a = 1\n\nb = 2\n")
     assert lines_of_modules(tmp_path) == {"room/__init__.py": 0, "room/one.py": 3}
     assert modules_of_folders(tmp_path) == {"room": 1}
+
+
+def test_what_tests_take_from_inside_is_found(tmp_path: Path) -> None:
+    """If this fails, the test above sees nothing."""
+    module, test = tmp_path / "a.py", tmp_path / "test_a.py"
+    module.write_text("class _A:\n def _b(self): self._c = 1\n_D = 0\ndef e(): _f = _g = 1\n__all__ = []\n")
+    names = private_names(tmp_path)
+    assert names == {"_A", "_b", "_c", "_D", "_f", "_g"}
+    test.write_text("from worldwise.a import _A, e\nself._b()\nf(x._c, '_D', 'worldwise.a._f')\nrun('a\\nb._g()')\n")
+    assert taken_from_inside(names, tmp_path) == {"_A", "_c", "_D", "_f", "_g"}

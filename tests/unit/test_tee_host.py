@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-import command_line
+from command_line import Call
 from machines import wait_for
 from remote_run import Notes, machine_with, measured
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
@@ -88,9 +88,9 @@ class TeeHost(FakeHost):
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeeHost:
     found = TeeHost(tmp_path)
     monkeypatch.setenv("PATH", f"{found.path}:{os.environ['PATH']}")
-    monkeypatch.setattr(ssh, "_SYSTEM", str(found.system))
-    monkeypatch.setattr(ssh, "_DEVICES", str(found.devices))
-    monkeypatch.setattr(ssh, "_PROCESSES", str(found.processes))
+    monkeypatch.setattr(ssh, "SYSTEM", str(found.system))
+    monkeypatch.setattr(ssh, "DEVICES", str(found.devices))
+    monkeypatch.setattr(ssh, "PROCESSES", str(found.processes))
     return found
 
 
@@ -325,10 +325,8 @@ def test_one_variant_is_chosen() -> None:
         (("quick", "--ta-key", DEVELOPMENT), "name its server with --via"),
     ],
 )
-def test_a_call_that_cannot_be_is_refused(
-    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_call_that_cannot_be_is_refused(arguments: Sequence[str], said: str, call: Call) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    answer = call("run", *arguments)
     assert answer.status in (1, 2)
     assert said in answer.told

@@ -299,7 +299,7 @@ def remove(root: Path, relative: PurePath | str) -> None:
         with folder(root, relative.parent) as parent:
             if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
                 _refuse_mounts(Path(f"/proc/self/fd/{parent}").readlink() / relative.name)
-                _open_up(relative.name, parent)
+                open_up(relative.name, parent)
                 # Removal goes by descriptors all the way down, so nobody can slip in a link.
                 shutil.rmtree(relative.name, dir_fd=parent, ignore_errors=True)
                 # The second call raises the error for what is left.
@@ -320,7 +320,7 @@ def _refuse_mounts(folder: Path) -> None:
                 raise OSError(errno.EBUSY, "a file system is mounted there; unmount it first", place)
 
 
-def _open_up(name: str, parent: int) -> None:
+def open_up(name: str, parent: int) -> None:
     """Give the owner all rights to a folder and every folder in it; skip those where that fails."""
     _let_enter(name, parent)
     for _, directories, _, descriptor in os.fwalk(name, dir_fd=parent, follow_symlinks=False):

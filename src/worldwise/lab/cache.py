@@ -159,7 +159,7 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
         "labs": set(roots),
         "downloads": set(_locked_files([*locks.values(), *others.values()])),
         "drift": {drift.place(cache, lock).name for lock in locks.values()},
-        "environments": _environments(),
+        "environments": used_environments(),
     }
     items = []
     for kind in KINDS:
@@ -215,7 +215,7 @@ def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
         yield from (file.sha256 for source in lock.sources for file in source.files)
 
 
-def _environments() -> set[str]:
+def used_environments() -> set[str]:
     """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
     for requirements in ("run", "dask", "test", "build"):

@@ -99,7 +99,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         if published.table or any(row.published or row.published_gap for row in rows)
         else "",
         published_table=published.table,
-        budget=_budget_result(rows, budget, whole=not failed and not missing)
+        budget=budget_result(rows, budget, whole=not failed and not missing)
         # A shard may have none of the cases that the whole run's budget judges.
         if budget and (not run.manifest.shard or any(row.verdict for row in rows))
         else None,
@@ -165,16 +165,17 @@ def _case_rows(
             worst=worst,
             ratio_to_linux=None,
             microseconds={name: middle / mhz for name, mhz in clocks.items()},
-            published=_published(published, what, average),
+            published=published_figures(published, what, average),
             published_gap=published.gap(what),
             samples=tuple(counts) if published.has_runs(what) else (),
-            verdict=_verdict(budget, measure, place, worst),
+            verdict=verdict_of(budget, measure, place, worst),
             core=str(run.manifest.measured_on.get("core", "")),
             parts=_given((_footprint(manifest, checked.memory.get(measure), place), *own)),
         )
 
 
-def _published(published: Published, what: Subject, average: float) -> tuple[PublishedFigure, ...]:
+def published_figures(published: Published, what: Subject, average: float) -> tuple[PublishedFigure, ...]:
+    """What others published of a subject, beside an average in instructions."""
     return tuple(
         PublishedFigure(
             source=beside.figure.source,
@@ -190,7 +191,8 @@ def _published(published: Published, what: Subject, average: float) -> tuple[Pub
     )
 
 
-def _verdict(budget: Budget | None, measure: str, place: str, worst: int) -> Verdict | None:
+def verdict_of(budget: Budget | None, measure: str, place: str, worst: int) -> Verdict | None:
+    """Whether the worst count, in instructions, fits the budget; None of what the budget does not judge."""
     if not budget or measure not in budget.measures or place != budget.place:
         return None
     return Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
@@ -240,7 +242,8 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
             )
 
 
-def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult:
+def budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult:
+    """What rows' verdicts come to; they fit only if they are of a whole run."""
     verdicts = [row.verdict for row in rows if row.verdict]
     exceeded = sum(not verdict.fits for verdict in verdicts)
     fits = False if exceeded else True if verdicts and whole else None

@@ -220,7 +220,7 @@ def predict(**typed: Any) -> int:
     tables = known.tables(call.cores)
     cases = _asked(call, tables)
     if budget:
-        budget = _of_own_code(budget, call.measure, call.place, [case for case, _ in cases])
+        budget = budget_of_own_code(budget, call.measure, call.place, [case for case, _ in cases])
         check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
     rules, errors = load_rules(), load_errors()
@@ -258,7 +258,7 @@ def _budget(call: _Call) -> Budget | None:
     return replace(found, place=call.place) if found and call.place else found
 
 
-def _of_own_code(budget: Budget, measure: str | None, place: str | None, cases: Sequence[Case]) -> Budget:
+def budget_of_own_code(budget: Budget, measure: str | None, place: str | None, cases: Sequence[Case]) -> Budget:
     """The budget of a user's own code: it has one measure at one place, which nobody has to name."""
     if any(case.target != OWN for case in cases):
         return budget
