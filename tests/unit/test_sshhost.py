@@ -15,6 +15,7 @@ from command_line import Call
 from machines import wait_for
 from remote_run import Notes, machine_with
 from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
+from suite_texts import suite_text
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -344,19 +345,7 @@ def test_an_address_is_read(text: str, address: SshAddress) -> None:
 
 # --- a run ---
 
-SUITE = """\
-format = 1
-name = "two"
-title = "two cases"
-samples = 3
-warmup = 0
-[[cases]]
-targets = ["linux-armv8"]
-operations = ["keygen", "ecdh"]
-implementations = ["micro-ecc"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-"""
+SUITE = suite_text("two", "linux-armv8 / keygen ecdh / micro-ecc / O2 / curves secp256r1", samples=3)
 
 
 class Tool:

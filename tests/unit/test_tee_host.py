@@ -17,6 +17,7 @@ from command_line import Call
 from machines import wait_for
 from remote_run import Notes, machine_with, measured
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
+from suite_texts import suite_text
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -40,24 +41,12 @@ NAMED, ELF = bytes(range(16)) + struct.pack("<I", 0), b"\x7fELF and more"
 HEADER = struct.pack("<IIIIHH", 0x4F545348, 1, len(ELF), 0x70414930, 32, 256)
 # As a dev kit signs it.
 TA = HEADER + bytes(32) + bytes(256) + NAMED + ELF
-SUITE = """\
-format = 1
-name = "calls"
-title = "calls"
-samples = 3
-warmup = 0
-[[cases]]
-targets = ["optee"]
-operations = ["empty-invoke", "attestdiv"]
-implementations = ["mbedtls-nist"]
-optimisations = ["O2"]
-[[cases]]
-targets = ["optee"]
-operations = ["call"]
-implementations = ["mbedtls-nist"]
-optimisations = ["O2"]
-sizes = ["0B"]
-"""
+SUITE = suite_text(
+    "calls",
+    "optee / empty-invoke attestdiv / mbedtls-nist / O2",
+    "optee / call / mbedtls-nist / O2 / sizes 0B",
+    samples=3,
+)
 
 
 class TeeHost(FakeHost):
