@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import csv
 import io
+import itertools
 import json
+import random
 import re
 from pathlib import Path
 
@@ -10,12 +12,13 @@ from rich.console import Console
 
 from board_reading import board_reading
 from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
+from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run
-from worldwise.report.formats.terminal import print_section
+from worldwise.report.formats.terminal import print_section, rich_table
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
 from worldwise.run.folder.rundir import Run
@@ -246,3 +249,20 @@ def test_a_narrow_terminal_shows_a_line_as_this() -> None:
         "  what was seen: a sentence that is longer than the terminal",
         "    is wide, so that it must be wrapped somewhere in it",
     ]
+
+
+def test_a_table_in_a_pipe_is_as_rich_makes_it() -> None:
+    """If this fails, `worldwise report | less` has other tables than a terminal of any width."""
+    chance = random.Random(1)
+    odd = ["", "a\nhead\nof three", "  x", "x\n", "\n", "12.5 \u00b5s", "\u65e5\u672c", "tab\tx", "[bold]x", "EXCEEDS"]
+    usual = ["a", "bb", "12,345", "fits", "some words here", "b\nc", "-"]
+    for rows, columns in itertools.product((0, 1, 5), (1, 2, 6)):
+        for some in (usual, usual, usual * 5 + odd, odd):
+            headers, *cells = [[chance.choice(some) for _ in range(columns)] for _ in range(rows + 1)]
+            table = Table(headers, cells, chance.randint(0, columns))
+            file, wide = io.StringIO(), io.StringIO()
+            print_section(Section("", table), safe_text.console(file=file))
+            console = safe_text.console(file=wide, width=10_000)
+            console.print()
+            console.print(rich_table(console, table, 2))
+            assert file.getvalue() == wide.getvalue(), table
