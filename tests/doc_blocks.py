@@ -127,6 +127,7 @@ class Declared:
         return f"*Of an older lab, {', '.join(lab[:12] for lab in old)}; today's is {doc_records.today()[:12]}.*"
 
 
+@functools.cache
 def has_figures(block: Block) -> bool:
     """Whether a block has figures, and not only names, settings and commands."""
     if block.kind == "table" and any(_numeric(column) for column in zip(*block.rows[1:], strict=False)):

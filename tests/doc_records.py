@@ -220,11 +220,16 @@ def printed(suite: str, section: str) -> tuple[str, ...]:
     return tuple(line.rstrip() for line in file.getvalue().rstrip("\n").split("\n"))
 
 
-def _sections(suite: str, names: str) -> list[Section]:
+@functools.cache
+def report_of(suite: str) -> tuple[list[Section], dict[str, Section]]:
+    """The sections of a kept run's whole report, and by their names those of its usual one."""
     run = kept(suite)
     assert run
-    every = reports.sections(run.reading, full=True)
-    shown = {part.name: part for part in reports.sections(run.reading)}
+    return reports.sections(run.reading, full=True), {part.name: part for part in reports.sections(run.reading)}
+
+
+def _sections(suite: str, names: str) -> list[Section]:
+    every, shown = report_of(suite)
     found: dict[str, Section] = {}
     for name in names.split():
         parts = named_sections(every, name) or [part for part in every if fnmatchcase(part.name, name)]

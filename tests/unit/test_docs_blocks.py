@@ -316,7 +316,10 @@ EVERY_RUN: dict[str, Callable[..., object]] = {
     "kept": functools.cache(
         lambda suite, real=doc_records.kept: real(suite) or doc_records.Kept(suite_reading(suite), {})
     ),
-    **{one.__name__: functools.cache(one.__wrapped__) for one in (doc_records.rows_by_case, doc_records.printed)},
+    **{
+        one.__name__: functools.cache(one.__wrapped__)
+        for one in (doc_records.rows_by_case, doc_records.report_of, doc_records.printed)
+    },
 }
 
 

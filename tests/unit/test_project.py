@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from test_cli import Call, call
+from test_cli import call
 
+from command_line import Call
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse

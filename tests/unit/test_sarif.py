@@ -9,8 +9,9 @@ from typing import Any, cast
 import jsonschema  # type: ignore[import-untyped] # it has no types
 import pytest
 from test_baseline import CASE, OTHER, make
-from test_cli import Call, call
+from test_cli import call
 
+from command_line import Call
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces import source_marks
 from worldwise.cli.traces.source_marks import Marks, of_limits
