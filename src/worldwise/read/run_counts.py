@@ -118,7 +118,8 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
 def checked_records(run: Run, manifest: CaseManifest) -> CheckedRecords:
     """The records of a complete case. Raises WorldwiseError naming file and line."""
     path = str(run.records_path(manifest.id))
-    return check_records(parse_records(run.case_file(manifest.id), path), manifest.case(), path, unit=run.manifest.unit)
+    records = parse_records(run.case_file(manifest.id, manifest=manifest), path)
+    return check_records(records, manifest.case(), path, unit=run.manifest.unit)
 
 
 def _case_rows(
