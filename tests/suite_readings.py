@@ -13,6 +13,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, cast
 
+from board_reading import run_of
 from worldwise.base.counter_units import INSTRUCTIONS, Unit
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.families.aes.readings import AES_WHOLE
@@ -44,7 +45,6 @@ from worldwise.read.models import (
     NotAvailable,
     Reading,
     Row,
-    RunSummary,
 )
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes
@@ -91,17 +91,7 @@ def suite_reading(name: str, budget: Budget | None = None, unit: Unit = INSTRUCT
     rows = with_ranks(with_ratios(rows))
     return Reading(
         format=FORMAT,
-        run=RunSummary(
-            id=f"20260102T030400Z-{suite.name}",
-            suite=suite.name,
-            title=suite.title,
-            state="complete",
-            started="2026-01-02T03:04:00+00:00",
-            worldwise="0.1.0",
-            git="0123456789abcdef",
-            lab="a" * 64,
-            packages={},
-        ),
+        run=run_of(suite.name, suite.title),
         rows=tuple(rows),
         factors=(),
         attempts=tuple(attempt for case in cases for attempt in _attempts(case)),

@@ -14,6 +14,7 @@ import pytest
 
 import own_codes
 from elves import elf32
+from traces import a_pass
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.user_code.memory import short, stack_words, way_words
@@ -473,27 +474,10 @@ def test_code_that_the_cache_has_lost_is_named() -> None:
 # --- reading ---
 
 
-def a_pass(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
+def ended(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
     """A pass of a trace."""
-    return Pass(
-        type="pass",
-        id=number,
-        parent=0,
-        frame=1,
-        mark=0x1000,
-        begin=number,
-        end=number + 1,
-        at=0,
-        instructions=1,
-        lost=0,
-        depth=1,
-        closed=True,
-        events=0,
-        events_dropped=0,
-        call=call,
-        how=how,
-        given=[0, command, 0, 0],
-    )
+    given = [0, command, 0, 0]
+    return a_pass(number, frame=1, begin=number, end=number + 1, instructions=1, call=call, how=how, given=given)
 
 
 def test_calls_that_returned_count_and_the_others_are_told() -> None:
@@ -507,7 +491,7 @@ def test_calls_that_returned_count_and_the_others_are_told() -> None:
             **dict.fromkeys(("task_switch", "thread_suspend", "thread_resume"), "0x0"),
         }
     )
-    passes = [a_pass(3, 1, "returned", 5), a_pass(1, 1, "returned", 4), a_pass(2, 1, "left"), a_pass(4, 2, "exit")]
+    passes = [ended(3, 1, "returned", 5), ended(1, 1, "returned", 4), ended(2, 1, "left"), ended(4, 2, "exit")]
     trace = Trace(start, {}, {}, {}, passes, {}, {}, [])
     calls, others = calls_of(trace, [8, 16], Region(function="f", image="/f", address=8))
     assert ([one.id for one in calls], others) == ([1, 3], 1)
