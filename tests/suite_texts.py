@@ -4,13 +4,13 @@
 import json
 
 
-def suite_text(name: str, *cases: str, samples: int = 1, warmup: int = 0, more: str = "") -> str:
-    """A suite's text; its title is its name.
+def suite_text(name: str, *cases: str, samples: int = 1, warmup: int = 0, title: str = "", more: str = "") -> str:
+    """A suite's text; without a title its name is that.
 
     Each case is `TARGETS / OPERATIONS / IMPLEMENTATIONS / OPTIMISATIONS`, and as many ` / KEY VALUES` as it has further
     lists, with spaces between words. `more` are lines behind all else.
     """
-    text = f'format = 1\nname = "{name}"\ntitle = "{name}"\nsamples = {samples}\nwarmup = {warmup}\n'
+    text = f'format = 1\nname = "{name}"\ntitle = "{title or name}"\nsamples = {samples}\nwarmup = {warmup}\n'
     for case in cases:
         parts = case.split(" / ")
         named = zip(("targets", "operations", "implementations", "optimisations"), parts[:4], strict=True)

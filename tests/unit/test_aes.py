@@ -41,6 +41,7 @@ SUITE = suite_text(
     ),
     samples=3,
     warmup=1,
+    title="AES",
     more='[published]\nsource = "optee-mqttz-apps"\n',
 )
 

@@ -259,6 +259,8 @@ def test_a_table_in_a_pipe_is_as_rich_makes_it() -> None:
     for rows, columns in itertools.product((0, 1, 5), (1, 2, 6)):
         for some in (usual, usual, usual * 5 + odd, odd):
             headers, *cells = [[chance.choice(some) for _ in range(columns)] for _ in range(rows + 1)]
+            if some is odd and cells:
+                cells[-1] = cells[-1][: chance.randint(0, columns)]
             table = Table(headers, cells, chance.randint(0, columns))
             file, wide = io.StringIO(), io.StringIO()
             print_section(Section("", table), safe_text.console(file=file))

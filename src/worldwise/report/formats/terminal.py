@@ -127,7 +127,8 @@ def _wrapped(console: Console, text: str, indent: str) -> str:
 def _plain_table(table: Table) -> str:
     """What rich makes of a table for a pipe, in a tenth of the time; empty of one that rich may know more of.
 
-    That is one with other characters than those of ASCII, spaces at a line's ends, empty lines, columns or rows.
+    That is one with other characters than those of ASCII, spaces at a line's ends, empty lines, columns or rows, and
+    rows of other lengths.
     """
     rows = [[cell.split("\n") for cell in row] for row in (table.headers, *table.rows)]
     columns = list(zip(*rows, strict=True)) if all(len(row) == len(rows[0]) for row in rows) else []
@@ -138,7 +139,7 @@ def _plain_table(table: Table) -> str:
         for cell in row
         for line in cell
     )
-    if not table.rows or not all(widths) or any(odd):
+    if not table.rows or not widths or not all(widths) or any(odd):
         return ""
     justify = [str.ljust if table.is_name(number) else str.rjust for number in range(len(widths))]
     lines = []
