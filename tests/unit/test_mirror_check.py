@@ -176,7 +176,7 @@ def test_the_command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert chosen.rsplit("/", 1)[1].replace("%2B", "+") in second
     assert "lab import" in err
     assert "lab relock" in err
-    status, out, err = call("http://127.0.0.1:1")
+    status, out, err = check("http://127.0.0.1:1")
     assert status == 1
     assert out.startswith(f"the root viewers: {asked} files: {asked} without an answer\n")
     assert len(out.splitlines()) == 2
