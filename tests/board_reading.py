@@ -127,22 +127,27 @@ def board_row(
     )
 
 
+def run_of(suite: str, title: str) -> RunSummary:
+    """What a reading says of a run that nobody made."""
+    return RunSummary(
+        id=f"20260102T030400Z-{suite}",
+        suite=suite,
+        title=title,
+        state="complete",
+        started="2026-01-02T03:04:00+00:00",
+        worldwise="0.1.0",
+        git="0123456789abcdef",
+        lab="a" * 64,
+        packages={},
+    )
+
+
 def board_reading(rows: Iterable[Row] = (), unavailable: Iterable[NotAvailable] = ()) -> Reading:
     """A reading of these rows, or of all that a whole suite gives on two boards."""
     listed = _ranked(list(rows) or list(_whole()))
     return Reading(
         format=FORMAT,
-        run=RunSummary(
-            id="20260102T030400Z-mcu",
-            suite="mcu",
-            title="Boards that no board made",
-            state="complete",
-            started="2026-01-02T03:04:00+00:00",
-            worldwise="0.1.0",
-            git="0123456789abcdef",
-            lab="a" * 64,
-            packages={},
-        ),
+        run=run_of("mcu", "Boards that no board made"),
         rows=tuple(listed),
         factors=(),
         attempts=(),

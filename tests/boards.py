@@ -109,7 +109,7 @@ source = "riot-ecc-mcu"
 
 # What a call costs at -Os, in instructions: by operation, times what a library takes of it; -O2 takes two thirds.
 _COST = {"keygen": 30_000, "sign": 33_000, "verify": 36_000, "ecdh": 30_000}
-_TIMES = {"bearssl": 150, "dhrystone": 1, "micro-ecc": 300, "p256-cortex-m4": 30, "wolfssl-small": 1500}
+TIMES = {"bearssl": 150, "dhrystone": 1, "micro-ecc": 300, "p256-cortex-m4": 30, "wolfssl-small": 1500}
 EMPTY, FLASH, RAM, STACK, HEAP = 6, 12_000, 640, 1_500, 256
 
 
@@ -119,7 +119,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> None:
     The tables change, not the functions that return them: a module that is first imported meanwhile would keep another
     function for good.
     """
-    for known, instead in ((board.boards(), BOARDS), (portable._own(), LIBRARIES)):
+    for known, instead in ((board.boards(), BOARDS), (portable.built_in(), LIBRARIES)):
         # Last to first: what is put back comes first to last.
         for name in reversed(list(known)):
             monkeypatch.delitem(known, name)
@@ -134,7 +134,7 @@ def board_suite(text: str = SUITE) -> Suite:
 
 def board_cost(case: Case, index: int) -> int:
     """The count of one call."""
-    base = _COST.get(case.operation, 1000) * _TIMES[case.implementation] + (case.size or 0) * 100
+    base = _COST.get(case.operation, 1000) * TIMES[case.implementation] + (case.size or 0) * 100
     if case.board == "nucleo-f103rb":
         base += base // 10
     return (base * 2 // 3 if case.optimisation == "O2" else base) + index % 3

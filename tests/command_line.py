@@ -2,6 +2,7 @@
 """The command line, called in the test's own process."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,13 +24,21 @@ class Answer(NamedTuple):
         return " ".join(self.err.split())
 
 
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Answer:
-    """Call the tool as `worldwise ARGUMENTS`, with output that is no terminal."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    out, err = capsys.readouterr()
-    code = caught.value.code
-    assert code is None or isinstance(code, int)
-    return Answer(code or 0, out, err)
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the tool as `worldwise ARGUMENTS`, with output that is no terminal."""
+
+    def call(*arguments: str | Path) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        code = caught.value.code
+        assert code is None or isinstance(code, int)
+        return Answer(code or 0, out, err)
+
+    return call

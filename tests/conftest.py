@@ -13,7 +13,7 @@ from worldwise.cli.common.process import collect_seldom
 from worldwise.plan.case import Case
 from worldwise.run.folder.rundir import Run
 
-pytest_plugins = ["browsers", "kept_answers", "machines", "readings", "spread"]
+pytest_plugins = ["browsers", "command_line", "kept_answers", "machines", "readings", "spread"]
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and so would they and all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -106,7 +106,7 @@ class Declared:
     def missing(self) -> list[str]:
         """Its records that are not kept."""
         if self.kind == "run":
-            return [name for name in self.records if doc_records.kept(name) is None]
+            return [name for name in self.records if not doc_records.is_kept(name)]
         return [name for name in self.records if doc_records.output(name) is None] if self.kind == "output" else []
 
     def made(self, block: Block) -> bool:
@@ -127,6 +127,7 @@ class Declared:
         return f"*Of an older lab, {', '.join(lab[:12] for lab in old)}; today's is {doc_records.today()[:12]}.*"
 
 
+@functools.cache
 def has_figures(block: Block) -> bool:
     """Whether a block has figures, and not only names, settings and commands."""
     if block.kind == "table" and any(_numeric(column) for column in zip(*block.rows[1:], strict=False)):

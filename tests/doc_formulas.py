@@ -257,7 +257,7 @@ def _median(values: list[float]) -> float:
 def _of_run(suite: str, case: str, measure: str = "", place: str = "", what: str = "median") -> float:
     """A figure of the one row of a case in a kept run; of several by their measure and place."""
     found = doc_records.figures(suite, case, measure, place, what)
-    if doc_records.kept(suite) is None:
+    if not doc_records.is_kept(suite):
         if case not in doc_records.cases(suite):
             raise Unfound(f"the suite {suite} has no case {case}")
         raise NotKept(f"no run of {suite} is kept")
@@ -269,7 +269,7 @@ def _of_run(suite: str, case: str, measure: str = "", place: str = "", what: str
 
 def _spreads(suite: str, only: str, measure: str = "", place: str = "") -> Values:
     """Of the cases in which the pattern `only` is found: greatest less least, in per cent of the median."""
-    if doc_records.kept(suite) is None:
+    if not doc_records.is_kept(suite):
         raise NotKept(f"no run of {suite} is kept")
     found = Values(
         100 * (row.counts.max - row.counts.min) / row.median
@@ -283,7 +283,7 @@ def _spreads(suite: str, only: str, measure: str = "", place: str = "") -> Value
 
 def _printed(suite: str, section: str, words: str) -> float:
     """The number at `#` of words that a section of a kept run's report has, in its tables or sentences."""
-    if doc_records.kept(suite) is None:
+    if not doc_records.is_kept(suite):
         raise NotKept(f"no run of {suite} is kept")
     try:
         lines = doc_records.printed(suite, section)

@@ -87,20 +87,24 @@ def older() -> Mapping[str, str]:
     found = {}
     for change in tomllib.loads(OLDER.read_text(encoding="utf-8")).get("change", []):
         for name in change["records"]:
-            if not (RUNS / f"{name}.json").is_file() and not (OUTPUTS / f"{name}.txt").is_file():
+            if not is_kept(name) and not (OUTPUTS / f"{name}.txt").is_file():
                 raise WorldwiseError(f"docs/figures/older.toml: no record '{name}' is kept", "take it from the list")
             found[name] = change["what"]
     return found
 
 
+def is_kept(suite: str) -> bool:
+    """Whether a run of a suite is kept, without reading it."""
+    return (RUNS / f"{suite}.json").is_file()
+
+
 @functools.cache
 def kept(suite: str) -> Kept | None:
     """The kept run of a suite; None if none is kept. Raises WorldwiseError for one of another format of readings."""
-    path = RUNS / f"{suite}.json"
-    if not path.is_file():
+    if not is_kept(suite):
         return None
     try:
-        return unpacked(path.read_text(encoding="utf-8"))
+        return unpacked((RUNS / f"{suite}.json").read_text(encoding="utf-8"))
     except (KeyError, ValueError) as error:
         raise WorldwiseError(
             f"docs/figures/runs/{suite}.json is no reading of today's format: {str(error).splitlines()[0]}",
@@ -215,11 +219,16 @@ def printed(suite: str, section: str) -> tuple[str, ...]:
     return tuple(line.rstrip() for line in file.getvalue().rstrip("\n").split("\n"))
 
 
-def _sections(suite: str, names: str) -> list[Section]:
+@functools.cache
+def report_of(suite: str) -> tuple[list[Section], dict[str, Section]]:
+    """The sections of a kept run's whole report, and by their names those of its usual one."""
     run = kept(suite)
     assert run
-    every = reports.sections(run.reading, full=True)
-    shown = {part.name: part for part in reports.sections(run.reading)}
+    return reports.sections(run.reading, full=True), {part.name: part for part in reports.sections(run.reading)}
+
+
+def _sections(suite: str, names: str) -> list[Section]:
+    every, shown = report_of(suite)
     found: dict[str, Section] = {}
     for name in names.split():
         parts = named_sections(every, name) or [part for part in every if fnmatchcase(part.name, name)]

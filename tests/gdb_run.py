@@ -8,6 +8,7 @@ from pathlib import Path
 from boards import board_records
 from gdb_board import FakeBoard
 from remote_run import Notes, machine_with, measured, resumed
+from suite_texts import suite_text
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -24,19 +25,7 @@ NAME = "nucleo-f446re"
 WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")
 MACHINE = machine_with({"program.elf": Path("program.elf")})
 
-SUITE = """\
-format = 1
-name = "two"
-title = "two cases"
-samples = 2
-warmup = 0
-[[cases]]
-targets = ["nucleo-f446re"]
-operations = ["keygen", "ecdh"]
-implementations = ["micro-ecc"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-"""
+SUITE = suite_text("two", "nucleo-f446re / keygen ecdh / micro-ecc / O2 / curves secp256r1", samples=2)
 
 
 class Target:

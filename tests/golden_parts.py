@@ -106,11 +106,11 @@ class Recipes:
         """QEMU's arguments, as if the initramfs had no bytes."""
         target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
-            return " ".join(target._arguments())
+            return " ".join(target.qemu_arguments())
         if isinstance(target, PlainTarget):
             return " ".join(target.architecture.arguments(case.core, boot_words(case)))
         assert isinstance(target, OpteeMachineTarget)
-        return " ".join(target.arguments(boot_words(case), 0, target._beside(case) is not None))
+        return " ".join(target.arguments(boot_words(case), 0, target.host_program(case) is not None))
 
     def machines(self, cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
         """The cases of each machine, which is told by its images with their digests, and QEMU's arguments."""

@@ -20,6 +20,7 @@ from test_suite import GOOD, HASHING
 
 import boards
 from matrices import compact
+from suite_texts import suite_text
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -209,21 +210,7 @@ _BOARDS: Edits = (
     ("runs = [1000]", 'runs = [1000]\nsizes = ["1KiB"]'),
     ('sizes = ["32B", "1KiB"]\n', ""),
 )
-_PLAIN = """\
-format = 1
-name = "plain"
-title = "t"
-samples = 1
-warmup = 0
-[[cases]]
-targets = ["linux-armv7"]
-operations = ["sign"]
-implementations = ["mbedtls28"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-sizes = ["32B"]
-options = ["grid"]
-"""
+_PLAIN = suite_text("plain", "linux-armv7 / sign / mbedtls28 / O2 / curves secp256r1 / sizes 32B / options grid")
 _OPTIONS: Edits = (
     ('["grid"]', '"grid"'),
     ('["grid"]', "[]"),

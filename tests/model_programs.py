@@ -30,6 +30,26 @@ PROFILE_A = (
     "neoverse-v1",
 )
 
+# What the small cores of tests have in common, as their tables say it.
+SMALL_NUMBERS = """\
+number fetch 4
+number retire 4
+number mispredict 10
+number writeback_latency 1
+number forward_latency 3
+number forward_fail 6
+number data_kib 4
+number data_ways 2
+number code_kib 4
+number code_ways 2
+number second_kib 64
+number second_ways 4
+number second_latency 20
+number memory_latency 100
+number returns 8
+number misses 4
+"""
+
 _INCLUDE = [f"-I{MODEL}", f"-I{paths.PLUGIN}"]
 
 

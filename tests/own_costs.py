@@ -113,7 +113,7 @@ def _linux_plugins(
     file = images.get(plugin_recipe()).file("worldwise.so")
     ranges = pack_ranges(function_ranges(counter.space(machine, manifest.mapped), OWN_PROCESS))
     write_for_plugin(functions := folder / "functions", ranges)
-    arguments = counter._arguments(machine, manifest.entry, ())
+    arguments = counter.plugin_arguments(machine, manifest.entry, ())
     calls = own_code.functions_in(manifest.addresses)
     monitor = {"monitor": "no"} if "monitor" in arguments else {}
     return {
@@ -123,12 +123,8 @@ def _linux_plugins(
     }
 
 
-def linux(images: ImageStore, emulator: Emulator, work: Path) -> Way:
-    """A static program, twice."""
-    source = PROGRAM.replace("TURNS", str(TURNS))
-    program = own_codes.compiled(images.lab, work / "made", "costs", source, "-static")
-    ready = prepare(Wanted(program, (), ("work",), 2), images, emulator, print)
-    machine = machine_of(images, "program", ready.code.folder, "costs", own_code.COUNT)
+def _on_linux(ready: Ready, kind: str, images: ImageStore, emulator: Emulator) -> Way:
+    machine = machine_of(images, kind, ready.code.folder, "costs", own_code.COUNT)
     counter = Counter(emulator, images)
     return Way(
         machine,
@@ -136,6 +132,14 @@ def linux(images: ImageStore, emulator: Emulator, work: Path) -> Way:
         (LAUNCHED, OUTPUT, STARTED),
         lambda folder: _linux_plugins(ready, machine, counter, images, folder),
     )
+
+
+def linux(images: ImageStore, emulator: Emulator, work: Path) -> Way:
+    """A static program, twice."""
+    source = PROGRAM.replace("TURNS", str(TURNS))
+    program = own_codes.compiled(images.lab, work / "made", "costs", source, "-static")
+    ready = prepare(Wanted(program, (), ("work",), 2), images, emulator, print)
+    return _on_linux(ready, "program", images, emulator)
 
 
 def tee(images: ImageStore, emulator: Emulator, work: Path) -> Way:
@@ -144,14 +148,7 @@ def tee(images: ImageStore, emulator: Emulator, work: Path) -> Way:
     ta, host = own_codes.application(work / "application", host__main_dot_c=client)
     found = application(ta, host, 0, images)
     ready = prepare(Wanted(Path(found.name), lives=2, application=found), images, emulator, print)
-    machine = machine_of(images, "ta", ready.code.folder, "costs", own_code.COUNT)
-    counter = Counter(emulator, images)
-    return Way(
-        machine,
-        ("/bin/fetch",),
-        (LAUNCHED, OUTPUT, STARTED),
-        lambda folder: _linux_plugins(ready, machine, counter, images, folder),
-    )
+    return _on_linux(ready, "ta", images, emulator)
 
 
 def firmware(images: ImageStore, emulator: Emulator, work: Path) -> Way:

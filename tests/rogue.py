@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who attacks workers: a program, `python rogue.py WHAT ADDRESS MARK [KEY]`, that has others make the folder MARK.
+"""Who attacks workers: `main(WHAT, ADDRESS, MARK[, KEY])`, in a process of its own, has others make the folder MARK.
 
 It has all of dask, and the scheduler's key if it is given. What it says at the end does not matter; MARK does.
 """
@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import os
 import pickle
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -148,7 +147,3 @@ def main(what: str, address: str, mark: str, key: str = "") -> None:
     plain = what == "steal-plainly"
     for each in address.split(","):
         asyncio.run(steal(each.replace("tls", "tcp") if plain else each, mark, Security() if plain else security))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -131,7 +131,13 @@ def golden_screen(name: str) -> str:
     return screen(READINGS[name](), times_of(name))
 
 
-def problems(reading: Reading, text: str | None = None, times: Times | None = None, exported: str = "") -> list[str]:
+def problems(
+    reading: Reading,
+    text: str | None = None,
+    times: Times | None = None,
+    exported: str = "",
+    screen_alone: bool = False,
+) -> list[str]:
     """What does not follow from a reading's rows: of its screen (or of `text` in its place), cards and sentences."""
     text = screen(reading, times) if text is None else text
     predicted = {
@@ -140,6 +146,8 @@ def problems(reading: Reading, text: str | None = None, times: Times | None = No
     }
     checker = Checker(exported or to_json(reading), _tables(reading, text), predicted)
     checker.check_screen(text)
+    if screen_alone:
+        return checker.problems
     for card in cards(reading):
         checker.check_card(card.title, card.best_name, card.best.median, card.worst_name, card.worst.median, card.times)
     for measured in measurements(reading, {}):

@@ -24,6 +24,8 @@ _UNITS = (
     r"(tests/machine/test_machine_explain\.py)::test_[^\[]*(\[(?:optee|linux)/.*)",
     # They bring libraries of one name, one after the other.
     r"(tests/machine/test_machine_own\.py)",
+    # They read the same kept runs, and the same made-up readings of all suites.
+    r"(tests/unit/)test_(?:docs_blocks|docs_figures|families|first_screens|screens)\.py",
     # Nothing: each has a machine or a folder of its own.
     r"(tests/machine/.*|tests/keycache/test_native\.py.*)",
     # Their file, whose fixtures are then made once.

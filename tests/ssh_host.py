@@ -97,16 +97,16 @@ class HostTarget:
 
     def put(self, monkeypatch: pytest.MonkeyPatch, name: str, host: FakeHost) -> None:
         """Have runs take it under a name, and the host's own program that says which counter there is."""
-        true = SshHost._counter
+        true = SshHost.counter_of
 
         def counter(measurer: SshHost, connection: Any) -> Any:
-            measurer._probe = lambda: host.probe
+            measurer.probe = lambda: host.probe
             return true(measurer, connection)
 
         monkeypatch.setattr(ways, "EMULATED", {name: self})
         monkeypatch.setattr(ways, "silicon", lambda _: self)
         monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
-        monkeypatch.setattr(SshHost, "_counter", counter)
+        monkeypatch.setattr(SshHost, "counter_of", counter)
 
 
 def host_records(case: Case, probe: dict[str, Any] = PROBE, **spoilt: Any) -> list[dict[str, Any]]:

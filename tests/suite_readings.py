@@ -13,6 +13,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, cast
 
+from board_reading import run_of
 from worldwise.base.units import INSTRUCTIONS, Unit
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.families.aes.readings import AES_WHOLE
@@ -42,12 +43,10 @@ from worldwise.read.models import (
     FORMAT,
     Attempt,
     NotAvailable,
-    PublishedFigure,
     Reading,
     References,
     Row,
     RowCounts,
-    RunSummary,
     fields_of,
 )
 from worldwise.read.published import Published, Subject
@@ -95,24 +94,14 @@ def suite_reading(name: str, budget: Budget | None = None, unit: Unit = INSTRUCT
     rows = with_ranks(with_ratios(rows))
     return Reading(
         format=FORMAT,
-        run=RunSummary(
-            id=f"20260102T030400Z-{suite.name}",
-            suite=suite.name,
-            title=suite.title,
-            state="complete",
-            started="2026-01-02T03:04:00+00:00",
-            worldwise="0.1.0",
-            git="0123456789abcdef",
-            lab="a" * 64,
-            packages={},
-        ),
+        run=run_of(suite.name, suite.title),
         rows=tuple(rows),
         factors=(),
         attempts=tuple(attempt for case in cases for attempt in _attempts(case)),
         assumption=CLOCK_ASSUMPTION,
         published_reason=published.reason if published.table or any(row.against.published for row in rows) else "",
         published_table=published.table,
-        budget=run_counts._budget_result(rows, budget, whole=True) if budget else None,
+        budget=run_counts.budget_result(rows, budget, whole=True) if budget else None,
         failed=(),
         missing=(),
         unavailable=tuple(NotAvailable(**vars(each)) for each in suite.unavailable),
@@ -172,17 +161,13 @@ def _row(
         against=References(
             ratio_to_linux=None,
             microseconds={name: middle_one / mhz for name, mhz in clocks.items()},
-            published=tuple(_published(published, what, average)),
+            published=run_counts.published_figures(published, what, average),
             published_gap=published.gap(what),
-            verdict=run_counts._verdict(budget, measure, place, max(counts)),
+            verdict=run_counts.verdict_of(budget, measure, place, max(counts)),
             samples=tuple(kept) if published.has_runs(what) else (),
         ),
         parts=tuple(_row_parts(case, place, clock, unit)),
     )
-
-
-def _published(published: Published, what: Subject, average: float) -> Iterator[PublishedFigure]:
-    yield from run_counts._published(published, what, average)
 
 
 def _row_parts(case: Case, place: str, clock: float | None, unit: Unit) -> Iterator[Part]:

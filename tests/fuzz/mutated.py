@@ -23,7 +23,7 @@ import hostile  # noqa: E402
 # Those whose inputs are no text: tests/fuzz/fuzz.py mutates texts better.
 KINDS = ("bundle", "object", "folder", "elf")
 # What the process may map, besides what it has at its beginning; the longest file; what one input may take.
-_MEMORY, _FILE, _SECONDS = 768 * 2**20, 64 * 2**20, 10
+_MEMORY, _FILE, SECONDS = 768 * 2**20, 64 * 2**20, 10
 
 
 class Hangs(Exception):
@@ -47,7 +47,7 @@ def try_mutated(reader: str, count: int, seed: int) -> tuple[int, int, list[tupl
     try:
         for data in hostile.mutated(seeds, count, seed, sign=reader in ("bundle", "object")):
             began = time.monotonic()
-            signal.alarm(_SECONDS)
+            signal.alarm(SECONDS)
             try:
                 error = readers.try_reader(reader, data)
                 taken, refused = taken + (error is None), refused + (error is not None)

@@ -231,9 +231,9 @@ def read_object(data: bytes) -> None:
     with _work("object", _LIMITS.total) as work, mock.patch.object(object_store, "LIMITS", _LIMITS):
         path = work / "archive"
         path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
-        assert object_store._whole(path)
+        assert object_store.has_own_digest(path)
         try:
-            object_store._unpack(path, work / "made")
+            object_store.unpack(path, work / "made")
         except archives.ArchiveError as error:
             raise WorldwiseError(str(error)) from None
         assert not any(each.is_symlink() for each in work.rglob("*"))
@@ -292,7 +292,7 @@ def read_elf(data: bytes) -> None:
         return json.dumps(elf_reader.answer(content, debug, questions)).encode()
 
     told: list[WorldwiseError] = []
-    with _work("elf", 0) as work, mock.patch.object(elf_questions, "_said", said):
+    with _work("elf", 0) as work, mock.patch.object(elf_questions, "answer_of", said):
         path, cache = work / "elf", work / "symbols"
         path.write_bytes(data)
         with mock.patch.object(paths, "cache_place", lambda: work):

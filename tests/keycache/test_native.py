@@ -185,7 +185,7 @@ def test_the_ta_builds_with_a_dev_kit_alone(lab: Lab, images: ImageStore, tmp_pa
         timeout=900,
     )
     ta = tmp_path / "ta" / f"{keycache.TA_UUID}.ta"
-    keycache._require_ta(ta)
+    keycache.require_ta(ta)
 
 
 def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from machines import Tool
+from suite_texts import suite_text
 from worldwise.base import paths
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import load_core
@@ -57,20 +58,10 @@ M0PLUS = {
 }
 ADDED = {"board-m23": M23, "board-m0plus": M0PLUS}
 # micro-ecc has assembly for cores without Thumb-2; BearSSL's build asks what a core lacks, micro-ecc-fast what it has.
-SUITE = """\
-format = 1
-name = "added"
-title = "Boards that were added"
-samples = 1
-warmup = 0
-[[cases]]
-targets = ["board-m23", "board-m0plus"]
-operations = ["verify"]
-implementations = ["bearssl", "micro-ecc", "micro-ecc-fast"]
-optimisations = ["Os"]
-curves = ["secp256r1"]
-sizes = ["32B"]
-"""
+SUITE = suite_text(
+    "added",
+    "board-m23 board-m0plus / verify / bearssl micro-ecc micro-ecc-fast / Os / curves secp256r1 / sizes 32B",
+)
 # The tool as it is, with other folders of boards and cores.
 ELSEWHERE = """\
 import sys

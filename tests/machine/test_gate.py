@@ -14,6 +14,7 @@ import pytest
 
 from machines import Tool, fresh_cache, note
 from nothing import example_library
+from suite_texts import suite_text
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -23,21 +24,7 @@ from worldwise.targets.all_targets import EMULATED
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"
-SUITE = """
-format = 1
-name = "gate"
-title = "gate"
-samples = 5
-warmup = 1
-
-[[cases]]
-targets = ["TARGET"]
-operations = ["sign", "verify"]
-implementations = ["micro-ecc"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-sizes = ["32B"]
-"""
+SUITE = suite_text("gate", "TARGET / sign verify / micro-ecc / O2 / curves secp256r1 / sizes 32B", samples=5, warmup=1)
 # In the adapter: what ops_sign does first.
 BEFORE = "\t(void)public_key;\n"
 # Whatever else the compiler may put into a program of where and when it ran.

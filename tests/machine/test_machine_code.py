@@ -38,7 +38,7 @@ from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
-from worldwise.run.code.region_counts import Counter, _run, calls_of, counted_of, space_of, write_records
+from worldwise.run.code.region_counts import Counter, calls_of, counted_of, run_program, space_of, write_records
 from worldwise.run.code.repository.project import open_project, prepare_project
 from worldwise.targets import optee_images
 from worldwise.targets.own_code import firmware_machine, machine_of
@@ -581,7 +581,7 @@ def test_a_run_under_the_plugin_repeats_the_plain_one(
 ) -> None:
     """What preparing tries once too: without the plugin the counter has the same values."""
     machine = machine_of(images, "program", made.code.folder, made.code.name, own_code.COUNT)
-    _run(emulator, replace(machine), tmp_path, None, ("launched", "output"))
+    run_program(emulator, replace(machine), tmp_path, None, ("launched", "output"))
     lines = [f"{one.begin} {one.end} {one.status} {one.signal} {one.idle}" for one in made.counted.lives]
     assert (tmp_path / "launched").read_text().splitlines() == lines
 

@@ -27,7 +27,7 @@ def address_of(space: AddressSpace, context: Level, image: str, function: str) -
     """Where a function of an image is in a context."""
     for mapping in space.mappings(context):
         if mapping.table.image == image:
-            for one in mapping.table._functions:
+            for one in mapping.table.functions:
                 if one.name == function:
                     return one.start + mapping.bias
     raise LookupError(f"{function} of {image} is not in {context}")
@@ -104,7 +104,7 @@ def test_the_machine_is_asked_once(apart: Emulator, machine: Machine) -> None:
 def test_a_machine_that_cannot_say_is_told(apart: Emulator, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, addresses are named by half of what there is to know."""
     files = asked.initramfs_files(machine.files["initramfs.cpio"])
-    monkeypatch.setattr(asked, "_problem", lambda _directory, _digest: "not there")
+    monkeypatch.setattr(asked, "problem_of", lambda _directory, _digest: "not there")
     monkeypatch.setattr(asked, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
     with pytest.raises(WorldwiseError, match=r"does not give its memory layout: symbols: /bin/none: "):
         asked.machine_symbols(apart, machine)

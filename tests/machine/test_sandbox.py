@@ -730,7 +730,7 @@ def test_a_symbol_that_stands_for_gigabytes_keeps_its_name(lab: Lab, monkeypatch
     # Its memory stops c++filt at the first. At the second it works until its time is over, which is a minute for users.
     assert unpack([_bomb(22), "_Z3foov"]).keys() <= {"_Z3foov"}
     with monkeypatch.context() as sooner:
-        sooner.setattr(mangled_names, "_SECONDS", 3)
+        sooner.setattr(mangled_names, "PATIENCE", 3)
         assert unpack([_bomb(40), "_Z3foov"]).keys() <= {"_Z3foov"}
     # Deeper than its own limit, and what is no symbol at all.
     assert unpack(["_Z1f" + "P" * 100_000 + "i", "_Z1fX" + "S_" * 5000, "_Z\x1b[2J"]).keys() == set()
@@ -761,12 +761,12 @@ def test_what_objdump_cannot_read_has_no_instructions(what: str, lab: Lab, monke
             yield place
 
     monkeypatch.setattr(annotated_source, "scratch", recorded)
-    monkeypatch.setattr(annotated_source, "_SECONDS", 5)
+    monkeypatch.setattr(annotated_source, "PATIENCE", 5)
     content = _ODD[what]()
     table = SimpleNamespace(file=content)
     line = SourceLine({0x100: 1, 0x104: 2})
     function = Annotated("recurse", "evil", cast(SymbolTable, table), {("", 0): line})
-    code = annotated_source._code(lab, function)
+    code = annotated_source.instructions_of(lab, function)
     assert code.keys() <= {0x100, 0x102, 0x104, 0x106}
     shown = annotated_sections([function], {}, {0: code})
     assert "\x1b" not in str(shown)

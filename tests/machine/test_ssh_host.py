@@ -12,6 +12,7 @@ import pytest
 from remote_run import Notes, measured, resumed
 from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
+from suite_texts import suite_text
 from worldwise.base.errors import HostError
 from worldwise.base.units import CYCLES
 from worldwise.lab.image import ImageStore
@@ -35,20 +36,7 @@ from worldwise.targets.silicon import silicon
 
 TARGET = "linux-armv8"
 SIGN = f"{TARGET}/monocypher-O2/sign,curve=ed25519,size=32B"
-SUITE = """\
-format = 1
-name = "host"
-title = "a host"
-samples = 2
-warmup = 0
-[[cases]]
-targets = ["linux-armv8"]
-operations = ["keygen", "sign"]
-implementations = ["monocypher"]
-optimisations = ["O2"]
-curves = ["ed25519"]
-sizes = ["32B"]
-"""
+SUITE = suite_text("host", "linux-armv8 / keygen sign / monocypher / O2 / curves ed25519 / sizes 32B", samples=2)
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,9 @@ def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, rea
 def test_all_tables_and_every_address_fit_a_narrow_page(typeset: Typeset, tmp_path: Path, reading: Reading) -> None:
     """If this fails, a table, a digest or an address runs over the margin of a paper; or a caption has five lines."""
     addresses = {
-        key: found.url for key in references._known() if (found := references.reference(key, "")) and found.url
+        key: found.url
+        for key in references.known_references()
+        if (found := references.reference(key, "")) and found.url
     }
     every = [f"@misc{{{key}, title={{x}}, howpublished={{\\url{{{url}}}}}}}\n" for key, url in addresses.items()]
     assert len(every) > 20

@@ -38,29 +38,13 @@ SUB0_1, SUB1_0 = "e0410002", "e0401002"  # sub r0,r1,r2; sub r1,r0,r2
 IT_NE, T_ADDS, T_ADD_W, T_UMULL, T_BX_LR, T_NOP = "bf18", "1840", "eb000001", "fba20103", "4770", "bf00"
 
 # A core whose times can be told by hand. Ports: 1 and 2 integers, 4 memory, 8 branches.
-SMALL = """
+SMALL = f"""
 core small
-kind {kind}
+kind {{kind}}
 number width 2
-number fetch 4
-number retire 4
 number window 32
-number mispredict 10
-number writeback_latency 1
-number forward_latency 3
-number forward_fail 6
 number line_bytes 32
-number data_kib 4
-number data_ways 2
-number code_kib 4
-number code_ways 2
-number second_kib 64
-number second_ways 4
-number second_latency 20
-number memory_latency 100
-number returns 8
-number misses 4
-class alu latency 1 ports 3 early 1
+{model_programs.SMALL_NUMBERS}class alu latency 1 ports 3 early 1
 class alu_imm latency 1 ports 3
 class alu_shift latency 2 ports 3
 class alu_shift_reg latency 3 ports 3

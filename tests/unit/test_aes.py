@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from aes_records import aes_cost, aes_records
 from readings import titled
+from suite_texts import suite_text
 from synthetic import lines, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table
@@ -31,32 +32,18 @@ from worldwise.report.report import sections
 
 GCM = "optee/libtomcrypt-O2/aes,size=16B,key=128,mode=gcm,direction=encrypt"
 DECRYPT = "linux/openssl-O2/aes,size=256B,key=256,mode=cbc,direction=decrypt"
-SUITE = """format = 1
-name = "aes"
-title = "AES"
-samples = 3
-warmup = 1
-[published]
-source = "optee-mqttz-apps"
-[[cases]]
-targets = ["optee"]
-operations = ["aes"]
-implementations = ["libtomcrypt", "libtomcrypt-ce"]
-optimisations = ["O2"]
-keys = ["128", "256"]
-modes = ["ctr", "gcm"]
-directions = ["encrypt", "decrypt"]
-sizes = ["16B", "4KiB"]
-[[cases]]
-targets = ["linux"]
-operations = ["aes"]
-implementations = ["openssl", "openssl-ce"]
-optimisations = ["O2"]
-keys = ["128", "256"]
-modes = ["cbc", "ctr"]
-directions = ["encrypt", "decrypt"]
-sizes = ["16B", "4KiB"]
-"""
+SUITE = suite_text(
+    "aes",
+    *(
+        f"{target} / aes / {library} {library}-ce / O2 / keys 128 256 / modes {modes} / directions encrypt decrypt"
+        " / sizes 16B 4KiB"
+        for target, library, modes in (("optee", "libtomcrypt", "ctr gcm"), ("linux", "openssl", "cbc ctr"))
+    ),
+    samples=3,
+    warmup=1,
+    title="AES",
+    more='[published]\nsource = "optee-mqttz-apps"\n',
+)
 
 
 def checked(text: str, change: Callable[[list[dict[str, Any]]], None] | None = None) -> CheckedRecords:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from worldwise.cli import cli
-from worldwise.cli.traces.annotated_source import _source
+from worldwise.cli.traces.annotated_source import read_source
 from worldwise.explain.annotated_source import Annotated, SourceLine
 from worldwise.machine.symbols.inlined_functions import Inlines
 from worldwise.machine.symbols.table import SymbolTable
@@ -17,16 +17,16 @@ from worldwise.report.explaining.annotated_source import annotated_sections
 def test_a_source_is_found_by_the_end_of_its_path(tmp_path: Path) -> None:
     (tmp_path / "ta").mkdir()
     (tmp_path / "ta" / "a.c").write_text("one\ntwo\n")
-    assert _source("/build/app/ta/a.c", [tmp_path / "none", tmp_path]) == ["one", "two"]
-    assert _source("../app/ta/a.c", [tmp_path]) == ["one", "two"]
-    assert _source("/build/app/ta/b.c", [tmp_path]) == []
+    assert read_source("/build/app/ta/a.c", [tmp_path / "none", tmp_path]) == ["one", "two"]
+    assert read_source("../app/ta/a.c", [tmp_path]) == ["one", "two"]
+    assert read_source("/build/app/ta/b.c", [tmp_path]) == []
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../../../../../../../etc/passwd", "out", "/x/out", ""])
 def test_no_source_is_read_outside_the_folders(name: str, tmp_path: Path) -> None:
     """Debug information may name any file; a link in a folder may lead to any."""
     (tmp_path / "out").symlink_to("/etc/passwd")
-    assert _source(name, [tmp_path]) == []
+    assert read_source(name, [tmp_path]) == []
 
 
 def test_lines_have_their_counts_and_instructions_below_them() -> None:

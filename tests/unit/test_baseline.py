@@ -4,8 +4,9 @@
 from pathlib import Path
 
 import pytest
-from test_cli import Call, call
+from test_cli import call
 
+from command_line import Call
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError

@@ -12,9 +12,8 @@ import pytest
 from rich.console import Console
 
 import boards
-import command_line
 from board_reading import board_reading, board_row
-from command_line import Answer
+from command_line import Call
 from readings import titled
 from synthetic import write_run
 from worldwise.base.tables import Section, Table
@@ -230,14 +229,8 @@ def test_every_form_has_the_boards(two_boards: Reading) -> None:
         assert len({line.replace("\\|", "").count("|") for line in block}) == 1
 
 
-def test_from_records_to_tables_and_figures(
-    board_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_records_to_tables_and_figures(board_run: Run, tmp_path: Path, call: Call) -> None:
     """If this fails, what a run keeps is not what a report or a figure needs."""
-
-    def call(*arguments: str | Path) -> Answer:
-        return command_line.call(monkeypatch, capsys, *arguments)
-
     status, text, err = call("report", board_run.path, "--all")
     assert (status, err) == (0, "")
     assert f"{M4}: ST Nucleo-F446RE (Cortex-M4) at 180 MHz" in text
@@ -267,11 +260,9 @@ def test_from_records_to_tables_and_figures(
         assert words in " ".join(err.split())
 
 
-def test_a_boards_figure_of_a_tee_is_refused(
-    whole_run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_boards_figure_of_a_tee_is_refused(whole_run: Run, call: Call) -> None:
     """If this fails, `plot` of a run without boards is a traceback or an empty directory."""
-    answer = command_line.call(monkeypatch, capsys, "plot", whole_run.path, "--kind", "stack")
+    answer = call("plot", whole_run.path, "--kind", "stack")
     assert (answer.status, answer.out) == (1, "")
     assert "has no measured case of a board" in answer.err and "worldwise run mcu" in answer.err
 

@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 from test_image import HostLab, make_lock
 
-import command_line
 import hostile
-from command_line import Answer
+from command_line import Call
 from received import little_disk, little_memory
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
@@ -146,24 +145,18 @@ def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
         bundle.take(path, [])
 
 
-def test_import_by_the_command_line(
-    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_by_the_command_line(tmp_path: Path, archive: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
-
-    def call(source: str | Path) -> Answer:
-        return command_line.call(monkeypatch, capsys, "lab", "import", source)
-
-    answer = call(archive)
+    answer = call("lab", "import", archive)
     said = "0 files taken, 0 were there, 3 left out: no lock of this checkout names them\n"
     assert (answer.status, answer.out) == (0, said)
-    answer = call(tmp_path / "no.tar")
+    answer = call("lab", "import", tmp_path / "no.tar")
     assert answer.status == 1
     assert "no.tar: No such file" in answer.err
     if APT_HELPER.exists():
-        answer = call(f"file://{archive}")
+        answer = call("lab", "import", f"file://{archive}")
         assert (answer.status, answer.out.split(",")[0]) == (0, "0 files taken")
-        answer = call(f"file://{tmp_path}/no.tar")
+        answer = call("lab", "import", f"file://{tmp_path}/no.tar")
         assert answer.status == 1
         assert "could not be fetched" in answer.err
 

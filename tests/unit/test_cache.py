@@ -267,7 +267,7 @@ def test_folders_without_permissions_go_too(tmp_path: Path) -> None:
     inner.parent.chmod(0)
     # Root may do without, so it is looked at for itself.
     with files.folder(tmp_path) as descriptor:
-        files._open_up("tree", descriptor)
+        files.open_up("tree", descriptor)
     assert [path.stat().st_mode & 0o777 for path in (inner.parent, inner)] == [0o700, 0o700]
     inner.chmod(0)
     inner.parent.chmod(0)
@@ -304,7 +304,7 @@ repository=$3
     for requirements in ("run", "dask", "test"):
         words = ["sh", "-c", command, "sh", sys.executable, requirements, str(paths.REPOSITORY)]
         key = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-        assert f"venv-{key}" in cache_module._environments()
+        assert f"venv-{key}" in cache_module.used_environments()
     script = (paths.LAB / "host.sh").read_text()
     assert "printf '%s\\n' \"$python_version\"" in script
     assert "sha256sum | cut -c 1-12" in script

@@ -71,7 +71,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
     monkeypatch.setattr(gdbboard, "read_firmware", lambda _path: FIRMWARE)
     monkeypatch.setattr(chipclock, "time", Time)
-    monkeypatch.setattr(chipclock, "_RUNS", 0.05)
+    monkeypatch.setattr(chipclock, "RUNS", 0.05)
     yield new
     for one in made:
         one.close()

@@ -3,12 +3,14 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import check_jsonschema
 import click
 import pytest
+import yamllint.cli
+from click.testing import CliRunner
 from ruamel.yaml import YAML
 
 from worldwise import cli
@@ -100,11 +102,11 @@ def test_the_workflows_are_what_their_services_take(path: Path) -> None:
     """By the services' own JSON schemas, which check-jsonschema brings, and by yamllint. A typing error in a key."""
     schema = f"vendor.{'gitlab-ci' if 'gitlab' in path.name else 'github-workflows'}"
     rules = "{extends: default, rules: {line-length: {max: 160}}}"
-    for command in (["check_jsonschema", "--builtin-schema", schema], ["yamllint", "--strict", "-d", rules]):
-        answer = subprocess.run(
-            [sys.executable, "-P", "-m", *command, path], capture_output=True, text=True, check=False, timeout=60
-        )
-        assert answer.returncode == 0, answer.stdout + answer.stderr
+    answer = CliRunner().invoke(check_jsonschema.main, ["--builtin-schema", schema, str(path)])
+    assert answer.exit_code == 0, answer.output
+    with pytest.raises(SystemExit) as ended:
+        yamllint.cli.run(["--strict", "-d", rules, str(path)])
+    assert ended.value.code == 0
 
 
 @pytest.mark.parametrize("name", ["mirrors.yml", "mirrors-gitlab.yml"])

@@ -12,9 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,8 +21,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import command_line
-from command_line import Answer
+from command_line import Call
 from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
@@ -44,11 +42,9 @@ FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
 EMPTY = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 4, 2)
 
-Call = Callable[..., Answer]
-
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+def call(call: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Calls the tool as `./worldwise` does, with output that is no terminal, and without a lab."""
 
     def no_lab(*_: object) -> NoReturn:
@@ -57,7 +53,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(cli_session, "open_lab", no_lab)
-    return partial(command_line.call, monkeypatch, capsys)
+    return call
 
 
 def test_the_collector_of_garbage_seldom_runs(call: Call) -> None:
@@ -563,7 +559,7 @@ def test_an_interrupt_while_an_error_is_told_is_no_traceback(call: Call, monkeyp
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(cli_session, "open_lab", fail)
-    monkeypatch.setattr(cli, "_print_error", interrupt)
+    monkeypatch.setattr(cli, "print_error", interrupt)
     answer = call("run", "quick")
     assert (answer.status, answer.out, answer.err.strip()) == (130, "", "worldwise: interrupted")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from test_cli import Call, call
+from test_cli import call
 
-from command_line import Answer
+from command_line import Answer, Call
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.plan.case import Case

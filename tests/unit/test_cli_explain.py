@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-import command_line
+from command_line import Call
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -28,28 +28,29 @@ ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"
 SIGNED = "optee/mbedtls-nist-O2/attestdiv"
 SIGNED_CASE, HELLO = parse_case(SIGNED, 4, 2), parse_case("optee/mbedtls-nist-O2/hello", 4, 2)
 
-Call = Callable[..., tuple[int, str, str]]
+Typed = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+def typed(call: Call, monkeypatch: pytest.MonkeyPatch) -> Typed:
     """Calls a command, without a lab."""
 
     def no_lab(*_: object) -> NoReturn:
         raise AssertionError("the lab was asked for")
 
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(tools, "open_lab", no_lab)
-        monkeypatch.setattr(varied, "open_lab", no_lab)
-        answer = command_line.call(monkeypatch, capsys, *arguments)
+    monkeypatch.setattr(tools, "open_lab", no_lab)
+    monkeypatch.setattr(varied, "open_lab", no_lab)
+
+    def typed(*arguments: str | Path) -> tuple[int, str, str]:
+        answer = call(*arguments)
         return answer.status, answer.out, answer.told
 
-    return call
+    return typed
 
 
-def test_help_names_every_way(call: Call) -> None:
+def test_help_names_every_way(typed: Typed) -> None:
     """If this fails, a user does not find what the command can do."""
-    status, out, _ = call("explain", "--help-all")
+    status, out, _ = typed("explain", "--help-all")
     assert status == 0
     for word in ("--why", "--inline", "--path", "folded", "flame", "--fresh", "`worldwise diff`"):
         assert word in out
@@ -94,9 +95,9 @@ def test_help_names_every_way(call: Call) -> None:
         ),
     ],
 )
-def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list[str], said: str) -> None:
+def test_a_wrong_call_is_told_before_anything_is_run(typed: Typed, arguments: list[str], said: str) -> None:
     """If this fails, a slip costs the user a machine's boot."""
-    status, out, err = call("explain", *arguments)
+    status, out, err = typed("explain", *arguments)
     assert out == "" and status in (1, 2)
     assert said in err
 
@@ -124,14 +125,14 @@ def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list
         (["validation", "stacks", CASE, "--measure", "sign"], "has no measure sign"),
     ],
 )
-def test_a_wrong_difference_or_input_is_told_before_anything_is_run(call: Call, words: list[str], said: str) -> None:
+def test_a_wrong_difference_or_input_is_told_before_anything_is_run(typed: Typed, words: list[str], said: str) -> None:
     """If this fails, a slip costs the user a machine's boot."""
-    status, out, err = call(*words)
+    status, out, err = typed(*words)
     assert out == "" and status in (1, 2)
     assert said in err
 
 
-def test_a_difference_of_runs_called_wrongly_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
+def test_a_difference_of_runs_called_wrongly_is_told(typed: Typed, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a machine boots before somebody hears that two runs have nothing in common."""
     other = write_run(tmp_path / "other", [Case("optee", "mbedtls-nist", "O2", "empty-invoke", 5, 2)])
     elsewhere = write_run(tmp_path / "other", [Case("optee", "mbedtls", "Os", "hello", 5, 2)], second=7)
@@ -146,7 +147,7 @@ def test_a_difference_of_runs_called_wrongly_is_told(call: Call, whole_run: Run,
         ([whole_run.path, elsewhere.path], "do not have a case in common"),
         ([whole_run.path, whole_run.path, "--implementation", tmp_path], "has no implementation.toml"),
     ):
-        status, out, err = call("diff", *words)
+        status, out, err = typed("diff", *words)
         assert (out, status in (1, 2)) == ("", True), words
         assert said in err, (words, err)
 
@@ -194,18 +195,18 @@ def test_a_difference_of_runs_is_of_the_same_calls_each_with_its_own_library(
     assert registered == []
 
 
-def test_a_run_of_several_cases_is_no_flame_graph(call: Call, whole_run: Run) -> None:
+def test_a_run_of_several_cases_is_no_flame_graph(typed: Typed, whole_run: Run) -> None:
     """If this fails, the first case is run before the user hears that the call is wrong."""
-    status, _, err = call("explain", whole_run.path, "--format", "flame")
+    status, _, err = typed("explain", whole_run.path, "--format", "flame")
     assert status == 2
     assert "--format flame takes one region" in err
 
 
-def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
+def test_a_run_that_is_not_there_or_has_no_such_case_is_told(typed: Typed, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a wrong name is a traceback, or an empty answer."""
-    status, _, err = call("explain", "latest", "--runs", tmp_path)
+    status, _, err = typed("explain", "latest", "--runs", tmp_path)
     assert (status, "no run" in err.lower() or "there is none" in err.lower()) == (1, True), err
-    status, _, err = call("explain", whole_run.path, "--case", "optee/none/*")
+    status, _, err = typed("explain", whole_run.path, "--case", "optee/none/*")
     assert status == 1
     assert "has no complete case that matches optee/none/*" in err
     assert "optee/mbedtls-nist-O2/empty-invoke" in err
@@ -235,4 +236,4 @@ def test_a_watched_machine_may_be_silent_for_long(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tools, "Emulator", lambda *_, silence_limit: said.append(silence_limit))
     tools.Session(SimpleNamespace(), fresh=False)
     assert said == [qemu.WATCHED_SILENCE] == [1200]
-    assert "--silence" not in qemu._MORE_TIME[qemu.WATCHED_SILENCE]
+    assert "--silence" not in qemu.MORE_TIME[qemu.WATCHED_SILENCE]

@@ -76,7 +76,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (target / name).write_text(f"{target}" if name != "worldwise/__init__.py" else "")
         (target / "a.dist-info/METADATA").write_text("a\n")
 
-    monkeypatch.setattr(container, "_install", install)
+    monkeypatch.setattr(container, "install_wheel", install)
     return tmp_path / "cache"
 
 

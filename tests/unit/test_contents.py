@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import command_line
+from command_line import Call
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import contents
 from worldwise.lab import lab as lab_module
-from worldwise.lab.build_root import _witness
+from worldwise.lab.build_root import witness_of
 from worldwise.lab.contents import LIST, STATE, Contents
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -67,7 +67,7 @@ def old(tmp_path: Path, said: io.StringIO) -> Lab:
     """A lab as older versions made it: without a list."""
     lab = Lab(load_lock(), tmp_path / "cache", Console(file=said, width=500))
     make_root(lab.root)
-    witness = _witness(lab.root)
+    witness = witness_of(lab.root)
     lab.manifest.write_text(json.dumps({"digest": lab.digest, "witness": witness}))
     return lab
 
@@ -91,7 +91,7 @@ def forget_times(lab: Lab) -> None:
     """As if nothing had touched the files since they were hashed: a disk that changed a bit by itself."""
     found = state(lab)
     witness = json.loads(lab.manifest.read_text())["witness"]
-    (lab.directory / STATE).write_text(json.dumps(found | {"stats": lab.contents._stats(witness)}))
+    (lab.directory / STATE).write_text(json.dumps(found | {"stats": lab.contents.stats_of(witness)}))
 
 
 # --- what a start sees ---
@@ -120,7 +120,7 @@ def test_what_decides_a_count_is_hashed_at_every_start(lab: Lab, name: str) -> N
 
 def test_every_file_has_its_turn(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no time at all each start hashes one batch, so a round takes as many starts as there are batches."""
-    monkeypatch.setattr(contents, "_BATCH_FILES", 2)
+    monkeypatch.setattr(contents, "BATCH_FILES", 2)
     assert lab.problem(0) == ""
     flip(lab.root / "etc/plan 9/ü")
     entries = len((lab.directory / LIST).read_text().splitlines()) - 2
@@ -132,7 +132,7 @@ def test_every_file_has_its_turn(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_round_says_since_when_all_is_whole(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its beginning, not its end: a file verified first may have changed while the last one was."""
     times = iter(f"2030-01-01 00:00:0{number}+00:00" for number in range(9))
-    monkeypatch.setattr(contents, "_now", lambda: next(times))
+    monkeypatch.setattr(contents, "stamp", lambda: next(times))
     made = state(lab)["whole"]
     assert lab.problem(ALL) == ""
     assert state(lab)["whole"] == made
@@ -149,13 +149,13 @@ def test_a_file_that_was_touched_is_hashed_once(lab: Lab, monkeypatch: pytest.Mo
     """As after a copy of the cache to another disk."""
     os.utime(lab.root / "usr/bin/gcc", (1, 1))
     hashed: list[str] = []
-    wrong = Contents._wrong
+    wrong = Contents.wrong_entry
 
     def counted(self: Contents, entry: contents.Entry) -> str:
         hashed.append(entry.path)
         return wrong(self, entry)
 
-    monkeypatch.setattr(Contents, "_wrong", counted)
+    monkeypatch.setattr(Contents, "wrong_entry", counted)
     assert lab.problem() == lab.problem() == ""
     assert hashed.count("usr/bin/gcc") == 1
     assert hashed.count(QEMU) == 2
@@ -238,15 +238,15 @@ Check = Callable[[], tuple[int, str]]
 
 
 @pytest.fixture
-def check(lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+def check(lab: Lab, monkeypatch: pytest.MonkeyPatch, call: Call) -> Check:
     """`worldwise lab check`: status and output."""
 
-    def call() -> tuple[int, str]:
+    def check() -> tuple[int, str]:
         monkeypatch.setattr(importlib.import_module("worldwise.cli.lab.root"), "open_lab", lambda **_: lab)
-        answer = command_line.call(monkeypatch, capsys, "lab", "check")
+        answer = call("lab", "check")
         return answer.status, answer.out
 
-    return call
+    return check
 
 
 def test_lab_check_tells_files_bytes_and_seconds(lab: Lab, check: Check) -> None:
@@ -273,7 +273,7 @@ def rebuilt(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     monkeypatch.setattr(lab_module, "require_host", lambda: None)
     monkeypatch.setattr(lab.store, "ensure", lambda *_: None)
-    monkeypatch.setattr(lab, "_build", lambda: calls.append("built"))
+    monkeypatch.setattr(lab, "build", lambda: calls.append("built"))
     lab.ensure()
     return calls
 

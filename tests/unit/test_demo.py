@@ -23,7 +23,7 @@ from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.machine import HostProgram
 from worldwise.targets.optee import OpteeMachineTarget
 
-ANSWERS = keycache_demo._HostEnd._answers
+ANSWERS = keycache_demo.DemoEnd.answers
 
 
 class FakeEmulator:
@@ -77,7 +77,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keycache, "root", lambda: SimpleNamespace(run=demo_ca))
     monkeypatch.setattr(OpteeMachineTarget, "machine", lambda target, *_: target.beside)
     monkeypatch.setattr("worldwise.lab.lab.Lab.ensure", lambda _: False)
-    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", lambda *_: True)
+    monkeypatch.setattr(keycache_demo.DemoEnd, "answers", lambda *_: True)
 
 
 def run(options: DemoOptions, ready: Callable[[int, int], None] = lambda *_: None) -> int:
@@ -114,7 +114,7 @@ def test_what_the_machine_gets(tmp_path: Path) -> None:
 def test_guest_and_host_agree() -> None:
     """If this fails, the demo's program in the machine looks for other files than the host leaves."""
     text = (paths.GUEST / "apps" / "keycache" / "demo" / "demo.c").read_text(encoding="utf-8")
-    for name in (*keycache_demo._FOR_THE_MACHINE, *keycache_demo._FOR_THE_BROKER, keycache_demo._RANDOM):
+    for name in (*keycache_demo.FOR_THE_MACHINE, *keycache_demo.FOR_THE_BROKER, keycache_demo.RANDOM):
         assert f'"{name}"' in text
     for name in keycache_demo.KILLS.values():
         assert f'.name = "{name}"' in text
@@ -129,7 +129,7 @@ def test_what_the_machine_gets_with_a_broker(tmp_path: Path, monkeypatch: pytest
         asked.append((who, request))
         return True
 
-    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", answers)
+    monkeypatch.setattr(keycache_demo.DemoEnd, "answers", answers)
     folder, kept = tmp_path / "demo", tmp_path / "kept"
     script = (
         f'cp -r "$KEYCACHE_DEMO" {kept}; echo "$KEYCACHE_MQTT_PORT" >{tmp_path}/port; '
@@ -241,8 +241,8 @@ def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keycache_demo._HostEnd, "_answers", ANSWERS)
-    monkeypatch.setattr(keycache_demo, "_START_LIMIT", 0.5)
+    monkeypatch.setattr(keycache_demo.DemoEnd, "answers", ANSWERS)
+    monkeypatch.setattr(keycache_demo, "START_LIMIT", 0.5)
     context = SimpleNamespace(load_cert_chain=lambda *_: None)
     monkeypatch.setattr(ssl, "create_default_context", lambda **_: context)
     fails(DemoOptions(tmp_path / "demo", port=0), "did not answer within 0 s")

@@ -139,7 +139,7 @@ def test_a_refused_sandbox_is_told_with_the_setting_that_forbids_it(
     assert found.todo
     # An ordinary user is told the setting.
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(doctor, "_SETTINGS", tmp_path)
+    monkeypatch.setattr(doctor, "SETTINGS", tmp_path)
     for name, value, text in (
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "kernel.apparmor_restrict_unprivileged_userns is 1"),
         ("user/max_user_namespaces", "0", "user.max_user_namespaces is 0"),
@@ -236,7 +236,7 @@ def test_memory_is_told_in_machines(machines: int, state: str, words: str, monke
 
 
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_CGROUP_MEMORY", tmp_path / "memory.max")
+    monkeypatch.setattr(doctor, "CGROUP_MEMORY", tmp_path / "memory.max")
     free = doctor.available_memory()
     assert free > 2000
     (tmp_path / "memory.max").write_text("2000\n")
@@ -363,7 +363,7 @@ def test_variables_that_name_one_bundle_are_one_line(tmp_path: Path, monkeypatch
 
 
 def test_no_bundle_at_all_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "_DEFAULT_BUNDLE", tmp_path / "none")
+    monkeypatch.setattr(network, "DEFAULT_BUNDLE", tmp_path / "none")
     found = of_network("certificates")
     assert (found.state, "ca-certificates" in found.todo) == ("note", True)
 
@@ -399,7 +399,7 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
     helper.write_text("#!/bin/sh\nexec sleep 600\n")
     helper.chmod(0o755)
     monkeypatch.setattr(mirrors_module, "APT_HELPER", helper)
-    monkeypatch.setattr(network, "_PATIENCE", 0.2)
+    monkeypatch.setattr(network, "PATIENCE", 0.2)
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", "http://mirror.example")
     assert of_network("mirrors").found == "http://mirror.example: no answer within 0.2 s"
 

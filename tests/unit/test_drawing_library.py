@@ -38,7 +38,7 @@ def test_a_run_is_shown_without_what_draws(words: tuple[str, ...], whole_run: Ru
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An environment that lacks what draws, until something is installed."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(library, "_missing", lambda: not (tmp_path / "installed").exists())
+    monkeypatch.setattr(library, "is_missing", lambda: not (tmp_path / "installed").exists())
     return tmp_path
 
 

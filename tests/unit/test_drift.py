@@ -216,7 +216,7 @@ def archive(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Arch
     monkeypatch.setattr(relock, "apt_options", lambda: ["-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=0"])
     monkeypatch.setattr(relock, "KEYRING", home / "ring.gpg")
     monkeypatch.setattr(lab_module, "require_host", lambda: None)
-    monkeypatch.setattr(Lab, "_build", make)
+    monkeypatch.setattr(Lab, "build", make)
     monkeypatch.setattr(drift, "patched", lambda source: source.name == "optee-os")
     made = Archive(tmp_path / "mirror", home)
     made.publish()
@@ -458,7 +458,7 @@ def test_a_proposal_measures_both_labs(archive: Archive, tmp_path: Path, monkeyp
             assert words[3:9] == ["--allow", "lab", "--allow", "images", "--allow", "worldwise"]
             Path(words[-1].partition("=")[2]).write_text("| it |\n")
 
-    monkeypatch.setattr("worldwise.cli.lab.propose._call", call)
+    monkeypatch.setattr("worldwise.cli.lab.propose.call_tool", call)
     archive.move_on(*kernel("6.12.57-1"))
     before = open_lab().digest
     assert propose(ROOTS["main"], tmp_path / "words.md", lambda new: new, "attestation")
@@ -510,7 +510,7 @@ def test_without_a_network_a_bundle_makes_the_lab_of_the_lock(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
-    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "PAUSE", 0.0)
     alone, said = opened()
     with pytest.raises(WorldwiseError, match="cannot be reached"):
         alone.ensure()

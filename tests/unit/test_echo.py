@@ -54,10 +54,10 @@ def test_guest_and_host_agree() -> None:
     folder = paths.GUEST / "apps" / "echo"
     header = (folder / "net.h").read_text(encoding="utf-8")
     assert f"#define NET_STREAM_MESSAGES {STREAM_MESSAGES}\n" in header
-    assert f"#define NET_PORT {echo_host._PORT}\n" in header
-    assert f'"{echo_host._HOST}"' in (folder / "ta" / "echo_ta.c").read_text(encoding="utf-8")
+    assert f"#define NET_PORT {echo_host.PORT}\n" in header
+    assert f'"{echo_host.HOST}"' in (folder / "ta" / "echo_ta.c").read_text(encoding="utf-8")
     net = (folder / "net.c").read_text(encoding="utf-8")
-    assert f'"{echo_host._CARD}"' in net
+    assert f'"{echo_host.CARD}"' in net
     assert 'outcome("ready", "")' in net
 
 

@@ -125,10 +125,10 @@ def test_a_file_that_no_compiler_makes_is_told(
     """If this fails, a stranger's library ends `explain`, a run or a board in a traceback, or takes all memory."""
     monkeypatch.setattr(questions, "MEMORY", 192 * 2**20)
     data = FILES[what]()
-    said = questions._said(data, b"", QUESTIONS)
+    said = questions.answer_of(data, b"", QUESTIONS)
     # Of many files only what one question asks for is broken; of some, nothing that is asked for.
     assert any(not good for good, _ in json.loads(said)) == (what not in HARMLESS)
-    monkeypatch.setattr(questions, "_said", lambda _content, _debug, asked: picked(said, asked))
+    monkeypatch.setattr(questions, "answer_of", lambda _content, _debug, asked: picked(said, asked))
     path = tmp_path / "elf"
     path.write_bytes(data)
     for call in CALLS:
@@ -165,7 +165,7 @@ def says(say: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the process answer something."""
     text = say if isinstance(say, str) else json.dumps(say)
     begin = f"import sys; sys.stdin.buffer.read(); sys.stdout.write({text!r})"
-    monkeypatch.setattr(questions, "_BEGIN", begin.replace("{", "{{").replace("}", "}}"))
+    monkeypatch.setattr(questions, "BEGIN", begin.replace("{", "{{").replace("}", "}}"))
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_what_a_file_may_take(code: str, says: str, cache: Path, monkeypatch: py
     """If this fails, a file that makes its reader wait makes the tool wait."""
     limits = "import resource; [resource.setrlimit(*one) for one in ((resource.RLIMIT_CPU, (1, 1)),"
     limits += " (resource.RLIMIT_FSIZE, (2**20, 2**20)), (resource.RLIMIT_AS, (2**29, 2**29)))];"
-    monkeypatch.setattr(questions, "_SECONDS", 1)
-    monkeypatch.setattr(questions, "_BEGIN", f"{limits}\n{code}".replace("{", "{{").replace("}", "}}"))
+    monkeypatch.setattr(questions, "SECONDS", 1)
+    monkeypatch.setattr(questions, "BEGIN", f"{limits}\n{code}".replace("{", "{{").replace("}", "}}"))
     with pytest.raises(WorldwiseError, match=says):
         ask(GOOD, ("loaded_bytes",), what="it")
     assert not list(cache.glob("*"))
@@ -225,10 +225,10 @@ def test_the_process_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorldwiseError, match="too much memory"):
         ask(GOOD + bytes(64 * 2**20), ("loaded_bytes",), what="it")
     monkeypatch.setattr(questions, "MEMORY", 2**30)
-    monkeypatch.setattr(questions, "_MOST_ANSWER", 10)
+    monkeypatch.setattr(questions, "MOST_ANSWER", 10)
     with pytest.raises(WorldwiseError, match="too much memory, or says more"):
         ask(GOOD, ("table",), what="it")
-    monkeypatch.setattr(questions, "_SECONDS", 0)
+    monkeypatch.setattr(questions, "SECONDS", 0)
     with pytest.raises(WorldwiseError, match="more than 0 seconds of a processor"):
         ask(GOOD, ("table",), what="it")
 
@@ -254,7 +254,7 @@ def test_special_files_and_long_ones_are_no_elf_files(tmp_path: Path) -> None:
 def test_only_the_first_question_costs_a_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a run that has all its images starts hundreds of processes."""
     assert ask(GOOD, ("loaded_bytes",), ("symbol_address", "no"), what="it") == [16, None]
-    monkeypatch.setattr(questions, "_said", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(questions, "answer_of", lambda *_: pytest.fail("asked again"))
     assert ask(GOOD, ("symbol_address", "no"), ("loaded_bytes",), what="it") == [None, 16]
     for path in cache.glob("*.json"):
         path.write_text("{}")
@@ -283,11 +283,11 @@ def test_a_type_that_is_a_name_of_itself_ends() -> None:
             return []
 
     with pytest.raises(LookupError):
-        debug_information._type(Die())  # type: ignore[arg-type]
+        debug_information.type_of(Die())  # type: ignore[arg-type]
     array = Die()
     array.tag = "DW_TAG_array_type"
     with pytest.raises(LookupError):
-        debug_information._size(array)  # type: ignore[arg-type]
+        debug_information.size_of(array)  # type: ignore[arg-type]
 
 
 def test_lines_in_a_functions_name_are_told() -> None:

@@ -21,7 +21,7 @@ from worldwise.records.models import TARGET_CLOCKS, Count, Sample, Text
 
 CASE = Case("optee", "mbedtls", "O2", "empty-invoke", 2, 1)
 # What the families declare is put together once.
-_REMEMBERED = (evidence.all_owed, parse._adapter, parse._evidence_tags)
+_REMEMBERED = (evidence.all_owed, parse.record_adapter, parse.evidence_tags)
 
 
 @pytest.mark.parametrize(("kind", "operation"), evidence.all_owed())
@@ -153,7 +153,7 @@ def test_all_of_what_is_beside_samples_can_be_missing(records: list[dict[str, An
 def _declare(monkeypatch: pytest.MonkeyPatch, **families: Evidence) -> None:
     monkeypatch.setattr(family_stages, "declared", lambda _stage, _kind: families)
     monkeypatch.setattr(evidence, "all_owed", evidence.all_owed.__wrapped__)
-    monkeypatch.setattr(parse, "_evidence_tags", parse._evidence_tags.__wrapped__)
+    monkeypatch.setattr(parse, "evidence_tags", parse.evidence_tags.__wrapped__)
 
 
 def test_two_families_cannot_say_what_one_operation_owes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,4 +171,4 @@ def test_two_models_of_one_measure_need_a_mark(monkeypatch: pytest.MonkeyPatch) 
     other = Owed((OPTEE,), "call", measure="invoke", evidence=Twin)
     _declare(monkeypatch, one=Evidence((one, other)))
     with pytest.raises(TypeError, match="Twin: evidence of 'invoke' without anything to tell it apart"):
-        parse._evidence_tags()
+        parse.evidence_tags()

@@ -619,7 +619,7 @@ def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path) -> N
     read = read_trace(trace.write(tmp_path / "trace.jsonl"))
     space = address_space()
     client = space.mappings(CLIENT)[0].table
-    client._inlines = Inlines("client", b"", said)
+    client.inlines = Inlines("client", b"", said)
     explainer = Explainer(CASE, checked(samples_of([(1000, 1011)])), read, space, rules, PROCESS, inline=True)
     # From 0x1018 to 0x1040: two instructions before the one at 0x1020.
     assert names(only(explainer)) == {"main": 2, "main;small [inlined]": 8, "main;invoke": 1}

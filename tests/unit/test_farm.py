@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import command_line
+from command_line import Call
 from gdb_board import FIRMWARE, FakeBoard
 from gdb_run import MACHINE, NAME
 from worldwise.base.errors import HostError, WorldwiseError
@@ -62,7 +62,7 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board: FakeBoard) -> Pu
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setattr(gdbboard, "read_firmware", lambda _path: FIRMWARE)
-    monkeypatch.setattr(farm, "_LISTENS", 0.3)
+    monkeypatch.setattr(farm, "LISTENS", 0.3)
 
     def new(name: str = "gdb", proxy: bool = False, more: str = "", **answers: tuple[int, str]) -> None:
         show = SHOW.format(name=name, proxy=proxy, port=board.address.port) + more
@@ -164,9 +164,7 @@ def test_the_place_is_given_back_when_the_run_fails(put: Put, tmp_path: Path) ->
     assert calls(tmp_path)[-1] == "-p nucleo release"
 
 
-def test_what_is_no_place_is_told_before_the_lab(
-    put: Put, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_place_is_told_before_the_lab(put: Put, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     """If this fails, minutes of building come before the word that labgrid is missing."""
     put()
     assert str(parse_place("labgrid:shelf-2.m4")) == "labgrid:shelf-2.m4"
@@ -176,6 +174,6 @@ def test_what_is_no_place_is_told_before_the_lab(
         with pytest.raises(WorldwiseError, match="is not the name of a place"):
             parse_place(wrong)
     monkeypatch.setenv("PATH", "/nowhere")
-    answer = command_line.call(monkeypatch, capsys, "run", "mcu", "--target", NAME, "--via", "labgrid:nucleo")
+    answer = call("run", "mcu", "--target", NAME, "--via", "labgrid:nucleo")
     assert answer.status == 1
     assert "no program labgrid-client in PATH" in answer.told and "pipx install labgrid" in answer.told

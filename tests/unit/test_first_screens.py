@@ -15,9 +15,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import command_line
 import screens
 from board_run import FOLDER as BOARD_RUNS
+from command_line import Call
+from synthetic import write_run
 from worldwise import cli
 from worldwise.base.output import safe_text
 from worldwise.base.tables import Section, Table
@@ -104,29 +105,28 @@ def test_a_command_prints_one_screen(
     words: tuple[str, ...],
     whole_run: Run,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    call: Call,
 ) -> None:
     """If this fails, what a user asked for scrolls away, or is wrapped at the edge of the terminal."""
     monkeypatch.chdir(whole_run.path.parent)
     given = [whole_run.id if word == "RUN" else word for word in words]
-    answer = command_line.call(monkeypatch, capsys, *name.split(), *given)
+    answer = call(*name.split(), *given)
     assert answer.status in (0, 1), answer.err
     assert answer.out
     fits(answer.out)
 
 
-def test_a_run_on_a_board_is_reported_on_one_screen(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_on_a_board_is_reported_on_one_screen(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     """If this fails, cycles of a chip scroll away."""
     monkeypatch.chdir(BOARD_RUNS)
-    fits(command_line.call(monkeypatch, capsys, "report", "latest", "--runs", ".").out)
+    fits(call("report", "latest", "--runs", ".").out)
 
 
-def test_many_runs_are_listed_on_one_screen(tmp_path: Path, whole_run: Run) -> None:
+def test_many_runs_are_listed_on_one_screen(tmp_path: Path) -> None:
     """If this fails, the newest run is not on the screen, or nothing says that there are older ones."""
+    run = write_run(tmp_path / "one", [CASE])
     for number in range(50):
-        (tmp_path / f"20260102T0304{number:02}Z-synthetic").symlink_to(whole_run.path)
+        (tmp_path / f"20260102T0304{number:02}Z-synthetic").symlink_to(run.path)
     shown = CliRunner().invoke(cli.cli, ["list", "--runs", str(tmp_path)], standalone_mode=False).output
     fits(shown)
     assert "14 older runs not listed: `worldwise list --all`" in shown
@@ -154,9 +154,9 @@ def rules() -> Rules:
     return load_rules()
 
 
-def many(case: Case, measure: str, layers: int = 19, functions: int = 80) -> Explanation:
+def many(case: Case, measure: str, rules: Rules, functions: int = 80) -> Explanation:
     """An explanation with as many layers as the rules have, and functions with long names."""
-    order = load_rules().order[:layers]
+    order = rules.order[:19]
     frames = [
         StackFrame(f"{'a_long_name_of_a_function_' * 3}{number}", "a-long-image", order[number % len(order)], "secure")
         for number in range(functions)
@@ -186,7 +186,7 @@ LONG = parse_case("optee/s2n-bignum-O2/sign,curve=secp256r1,size=48B,memory=allo
 @pytest.mark.parametrize("case", [CASE, LONG], ids=["short", "long"])
 def test_explanations_fit_a_screen(measures: int, case: Case, rules: Rules) -> None:
     """If this fails, the layers scroll away above the functions, or a run's cases scroll away altogether."""
-    found = [(many(case, f"m{number}"), ()) for number in range(measures)]
+    found = [(many(case, f"m{number}", rules), ()) for number in range(measures)]
     text = printed(explanations.first_sections(found, rules, 7, 15, "More: --full."))
     fits(text)
     assert "7 regions checked" in text
@@ -204,7 +204,7 @@ def test_differences_fit_a_screen(pairs: int, rules: Rules) -> None:
     """If this fails, the function that made a call slower is not on the screen."""
     found = []
     for number in range(pairs):
-        before = many(LONG, f"m{number}")
+        before = many(LONG, f"m{number}", rules)
         (slow, count), *_ = before.stacks.items()
         after = replace(before, stacks={**before.stacks, slow: count + 5000}, instructions=before.instructions + 5000)
         found.append((before, after))

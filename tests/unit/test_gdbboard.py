@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import command_line
+from command_line import Call
 from gdb_board import CALL, FIRMWARE, FLASH, FLASH_SIZE, ROUND, FakeBoard, packet
 from gdb_run import MACHINE, NAME, WORDS, Target, Tool, records
 from worldwise.base.errors import HostError, WorldwiseError
@@ -41,7 +41,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
     monkeypatch.setattr(gdbboard, "read_firmware", lambda _path: FIRMWARE)
     # A reply that does not come is not waited for as long as that of a slow probe.
-    monkeypatch.setattr(gdbserver, "_REPLY", 0.5)
+    monkeypatch.setattr(gdbserver, "REPLY", 0.5)
     yield new
     for one in made:
         one.close()
@@ -176,8 +176,8 @@ def test_a_server_that_does_not_answer_is_told(
     command: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that hangs hangs the run."""
-    monkeypatch.setattr(gdbserver, "_REPLY", 0.1)
-    monkeypatch.setattr(gdbserver, "_ERASING", 0.1)
+    monkeypatch.setattr(gdbserver, "REPLY", 0.1)
+    monkeypatch.setattr(gdbserver, "ERASING", 0.1)
     assert "does not answer" in refusal(make(answers={command: b"+"}), tmp_path).message
 
 
@@ -403,10 +403,8 @@ def test_a_program_that_goes_wrong_fails_its_case_alone(tool: Tool, make: Make) 
         ),
     ],
 )
-def test_a_call_that_cannot_be_is_refused(
-    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_call_that_cannot_be_is_refused(arguments: Sequence[str], said: str, call: Call) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    answer = call("run", *arguments)
     assert answer.status in (1, 2)
     assert said in answer.told

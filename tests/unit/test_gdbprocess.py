@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import command_line
+from command_line import Call
 from gdb_board import FIRMWARE
 from gdb_run import SUITE
 from worldwise.base import paths
@@ -214,7 +214,7 @@ def test_a_log_does_not_grow_without_end(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that repeats itself fills the disk; or one that says much loses its last words."""
-    monkeypatch.setattr(gdbprocess, "_MOST_LOG", 100_000)
+    monkeypatch.setattr(gdbprocess, "MOST_LOG", 100_000)
     put("openocd", "#!/bin/sh\nyes 'more and more' | head -c 5000000\necho 'Error: open failed'\nexit 1\n")
     with pytest.raises(HostError) as caught:
         board("openocd").describe()
@@ -227,7 +227,7 @@ def test_a_server_that_does_not_listen_is_given_up(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that waits for something is waited for as long."""
-    monkeypatch.setattr(gdbprocess, "_LISTENS", 0.5)
+    monkeypatch.setattr(gdbprocess, "LISTENS", 0.5)
     put("openocd", f"#!/bin/sh\nsleep 60 & echo $$ $! > {tmp_path}/pids\necho waiting\nwait\n")
     here = board("openocd")
     with pytest.raises(HostError, match=r"openocd: OpenOCD does not serve GDB\.$") as caught:
@@ -241,7 +241,7 @@ def test_a_server_that_does_not_end_is_ended(
     put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a server that ignores the signal keeps the probe from everybody."""
-    monkeypatch.setattr(gdbprocess, "_ENDS", 0.2)
+    monkeypatch.setattr(gdbprocess, "ENDS", 0.2)
     put(
         "openocd",
         served(tmp_path).replace("import os,", "import signal; signal.signal(15, signal.SIG_IGN)\nimport os,"),
@@ -330,11 +330,11 @@ def test_a_server_that_is_not_there_is_told_before_the_lab(
     arguments: tuple[str, ...],
     said: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    call: Call,
 ) -> None:
     """If this fails, minutes of building come before the word that OpenOCD is missing."""
     monkeypatch.setenv("PATH", "/nowhere")
-    answer = command_line.call(monkeypatch, capsys, "run", "mcu", *arguments)
+    answer = call("run", "mcu", *arguments)
     assert answer.status in (1, 2)
     assert all(words in answer.told for words in said)
 
@@ -361,7 +361,7 @@ def test_a_file_that_cannot_be_started_is_told(
     """If this fails, a broken program is a traceback, or a board that is not there."""
     put("openocd", "#!/no/such/shell\n")
     if mortal is not None or not shutil.which("setpriv"):
-        monkeypatch.setattr(gdbprocess, "_mortal", list)
+        monkeypatch.setattr(gdbprocess, "mortal", list)
         says = "openocd cannot be started: No such file"
     with pytest.raises(HostError, match=says) as caught:
         board("openocd").describe()

@@ -10,6 +10,7 @@ import pytest
 
 import synthetic
 from boards import private_key, sign
+from suite_texts import suite_text
 from synthetic import RecordList, find, lines
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.hardclock.readings import ClocksSaid
@@ -32,21 +33,7 @@ CASE = parse_case(ID, samples=2, warmup=1)
 COUNTS = {"sign": 4_614_000, "loop": 2_000_001}
 # What reading a clock costs here, and the counter.
 READING, EMPTY = 700, 1500
-SUITE = """
-format = 1
-name = "some"
-title = "some"
-samples = 1
-warmup = 0
-
-[[cases]]
-targets = ["linux-armv7"]
-operations = ["sign", "sha256"]
-implementations = ["mbedtls28", "bearssl"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-sizes = ["32B"]
-"""
+SUITE = suite_text("some", "linux-armv7 / sign sha256 / mbedtls28 bearssl / O2 / curves secp256r1 / sizes 32B")
 
 
 def records(case: Case = CASE) -> RecordList:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import Call
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import HostError
@@ -80,15 +81,18 @@ def cache(tmp_path: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_a_read_only_cache_is_one_clear_error(cache: Path, arguments: tuple[str, ...]) -> None:
+def test_a_read_only_cache_is_one_clear_error(
+    cache: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
     """It names the cache, and how to have another; no traceback, no case that FAILED."""
+    monkeypatch.setenv("WORLDWISE_CACHE", str(cache))
+    monkeypatch.chdir(cache.parent)
     with read_only(cache):
-        done = command(cache, *arguments)
-    assert done.returncode == 1, done.stderr
-    assert f"worldwise: the cache {cache} cannot be written" in done.stderr
-    assert "WORLDWISE_CACHE=DIRECTORY names another one" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "FAILED" not in done.stderr
+        answer = call(*arguments)
+    assert answer.status == 1, answer.err
+    assert f"worldwise: the cache {cache} cannot be written" in answer.told
+    assert "WORLDWISE_CACHE=DIRECTORY names another one" in answer.told
+    assert "FAILED" not in answer.err
 
 
 def test_a_folder_of_the_cache_may_be_anothers(cache: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import test_predict_report
@@ -17,12 +18,13 @@ from pages import HOSTILE, hostile_run, page_of, text_of, traced
 from synthetic import make_suite, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import report as command_line
+from worldwise.lab.cache import survey
 from worldwise.plan.case import Case
 from worldwise.read.models import Reading
 from worldwise.read.run_counts import read_run, samples_of
 from worldwise.records.models import Sample
 from worldwise.report import predictions
-from worldwise.report.drawing.vega import in_page
+from worldwise.report.drawing import vega
 from worldwise.report.page import content
 from worldwise.report.page.charts import MOST, charts
 from worldwise.report.page.write import Material, to_html
@@ -110,7 +112,7 @@ def test_a_strangers_words_are_text(tmp_path: Path) -> None:
 
 def test_json_ends_no_script() -> None:
     """If this fails, a name can end the page's data and begin a script."""
-    text = in_page({"a": "</script><!--&"})
+    text = vega.in_page({"a": "</script><!--&"})
     assert "<" not in text and "&" not in text
     assert json.loads(text) == {"a": "</script><!--&"}
 
@@ -260,3 +262,18 @@ def test_every_family_has_its_page(name: str, whole_run: Run, tmp_path: Path) ->
         assert f'id="s-{section.name}"' in page, section.name
     names = re.findall(r' id="([^"]*)"', re.sub(r"<script\b.*?</script>|<svg\b.*?</svg>", "", page, flags=re.DOTALL))
     assert len(names) == len(set(names))
+
+
+def test_the_libraries_of_pages_are_put_together_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, each page takes two seconds more, or has what somebody left half-written in the cache."""
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path))
+    bundles = iter(["one</script>", "two", "three", "four"])
+    monkeypatch.setattr(vega, "converter", lambda: SimpleNamespace(javascript_bundle=lambda **_: next(bundles)))
+    made = vega.libraries.__wrapped__
+    assert made() == made() == "one<\\/script>"
+    (kept,) = (tmp_path / vega.FOLDER).iterdir()
+    kept.write_bytes(kept.read_bytes()[:-1])
+    assert made() == made() == "two"
+    assert [item.kind for item in survey(tmp_path, {})] == ["pages"]
+    monkeypatch.setenv("WORLDWISE_CACHE", "/proc/none")
+    assert (made(), made()) == ("three", "four")

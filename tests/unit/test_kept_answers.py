@@ -20,6 +20,7 @@ FILES = {
     "tests/unheard.py": "",
     "tests/doc_blocks.py": "",
     "tests/unit/test_three.py": "",
+    "tests/unit/test_sampling.py": "",
     "src/worldwise/__init__.py": "",
     "src/worldwise/run/__init__.py": "",
     "src/worldwise/run/start.py": "from worldwise.base.stages import declared\nTABLES = declared('tables', str)\n",
@@ -34,7 +35,7 @@ FILES = {
     "docs/examples/ci/ci.sh": "",
     "keycache/tests/server/redis.py": "",
 }
-ALL = {"test_one", "test_two", "test_pages", "test_page"}
+ALL = {"test_one", "test_two", "test_pages", "test_page", "test_sampling"}
 
 
 @pytest.fixture
@@ -54,6 +55,7 @@ def repository(tmp_path: Path) -> Path:
         ("tests/lazily.py", {"test_one"}),
         ("tests/unheard.py", set()),
         ("tests/unit/test_three.py", set()),
+        ("tests/unit/test_sampling.py", {"test_sampling"}),
         ("docs/use/own.md", {"test_pages", "test_page"}),
         ("tests/doc_blocks.py", {"test_pages"}),
         ("src/worldwise/report/page.py", {"test_two"}),

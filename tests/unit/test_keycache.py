@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from filelock import FileLock
 from rich.console import Console
 
 from worldwise.base import paths
@@ -258,7 +259,11 @@ def test_an_interrupt_ends_the_jobs(fuzzer: Fuzzer, root: FakeRoot) -> None:
 
 def test_one_campaign_at_a_time_writes_the_logs(fuzzer: Fuzzer, root: FakeRoot) -> None:
     del root
-    with fuzzer._alone(), pytest.raises(WorldwiseError, match=f"another campaign is at work in {fuzzer.folder}"):
+    fuzzer.folder.mkdir(parents=True)
+    with (
+        FileLock(fuzzer.folder / "lock"),
+        pytest.raises(WorldwiseError, match=f"another campaign is at work in {fuzzer.folder}"),
+    ):
         fuzzer.run(10)
     assert fuzzer.run(10).executions
 

@@ -65,7 +65,7 @@ def test_a_place_where_nothing_happens_has_no_factor() -> None:
     """If this fails, the whole report of a run with hits ends in a division by zero."""
     zeros = dict.fromkeys(("first", "warmup", "mean", "stdev", "min"), 0)
     found = [one.model_copy(update=zeros) for one in request("seal-hit")]
-    (section,) = counts._count_sections(found)
+    (section,) = counts.count_sections(found)
     assert [line[:4] for line in cells(section)] == [
         [VARIANT, place, "0", "-" if place == "storage" else "0.00"] for place in PLACES
     ]

@@ -97,7 +97,7 @@ def test_a_key_of_another_user_is_refused(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_old_key_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_end", lambda _key: datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
+    monkeypatch.setattr(keys, "end_of", lambda _key: datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
     with pytest.raises(WorldwiseError, match="this key expired on 2026-01-02") as caught:
         read_key(path)
     assert "make a new one" in caught.value.hint

@@ -21,7 +21,7 @@ from rich.console import Console
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import lab as lab_module
-from worldwise.lab.build_root import _build_error, _witness
+from worldwise.lab.build_root import build_error, witness_of
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import (
     File,
@@ -37,7 +37,7 @@ from worldwise.lab.debian.lock import (
     wanted_package,
 )
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, parse_index_targets
-from worldwise.lab.debian.relock import Wish, _chosen, load_wish
+from worldwise.lab.debian.relock import Wish, chosen_packages, load_wish
 from worldwise.lab.debian.store import Store
 from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab
@@ -163,7 +163,7 @@ Inst libuv1-dev:armhf (1.50.0-2 Debian:13.1/stable [armhf])
 Inst po-debconf (1.0.21 Debian:13.1/stable [all])
 Conf gcc (4:14.2.0-1 Debian:13.1/stable [amd64])
 """
-    assert _chosen(plan) == ["gcc:amd64=4:14.2.0-1", "libuv1-dev:armhf=1.50.0-2", "po-debconf:amd64=1.0.21"]
+    assert chosen_packages(plan) == ["gcc:amd64=4:14.2.0-1", "libuv1-dev:armhf=1.50.0-2", "po-debconf:amd64=1.0.21"]
 
 
 def test_the_roots_agree_on_what_the_measured_machine_has() -> None:
@@ -306,7 +306,7 @@ def made(tmp_path: Path) -> Lab:
     """A lab that counts as built."""
     lab = Lab(lock(package("a")), tmp_path, quiet())
     make_root(lab.root)
-    witness = _witness(lab.root)
+    witness = witness_of(lab.root)
     assert witness == {"usr/bin/cc": 7, "usr/bin/gcc": 0}
     lab.manifest.write_text(json.dumps({"digest": lab.digest, "witness": witness}))
     return lab
@@ -498,7 +498,7 @@ def test_building_fetches_the_labs_own_packages_alone(made: Lab, monkeypatch: py
     lab = Lab(lock(package("a"), target=(package("t", architecture="arm64"),)), made.cache, quiet())
     fetched: list[str] = []
     monkeypatch.setattr(lab.store, "ensure", lambda wanted, _: fetched.extend(item.file.file for item in wanted))
-    monkeypatch.setattr(lab, "_build", lambda: None)
+    monkeypatch.setattr(lab, "build", lambda: None)
     monkeypatch.setattr(lab_module, "require_host", lambda: None)
     # Nothing is asked for that may not be replaced.
     monkeypatch.setenv(LOCKED_VARIABLE, "1")
@@ -555,7 +555,7 @@ def test_clean_keeps_the_locked_lab(made: Lab) -> None:
 def test_a_failed_build_says_why(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "log"
     path.write_text(log)
-    error = _build_error(path, (25, 0), "the lab")
+    error = build_error(path, (25, 0), "the lab")
     assert words in error.message
     assert re.search(re.escape(log.strip()), error.details)
 

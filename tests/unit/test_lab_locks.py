@@ -118,10 +118,10 @@ def test_a_build_leaves_what_another_root_is_made_in(tmp_path: Path, monkeypatch
     busy = one.labs / f".building-{other.digest[:12]}-atwork00"
     for folder in (left, busy):
         folder.mkdir()
-    for method in ("_repository", "_make_root", "_require_programs", "_describe"):
+    for method in ("make_repository", "make_root", "require_programs", "describe"):
         monkeypatch.setattr(Making, method, lambda *_: None)
-    monkeypatch.setattr("worldwise.lab.build_root._finish", lambda _: None)
-    one._build()
+    monkeypatch.setattr("worldwise.lab.build_root.settle_root", lambda _: None)
+    one.build()
     assert not left.exists()
     assert busy.is_dir()
     assert one.directory.is_dir()
@@ -175,7 +175,7 @@ def test_a_process_that_is_killed_leaves_nothing_locked(tmp_path: Path) -> None:
         "import sys, time\nfrom pathlib import Path\nfrom worldwise.lab.debian.lock import load_lock\n"
         "from worldwise.lab.lab import Lab\n"
         "place = Lab(load_lock(), cache=Path(sys.argv[1]))\nplace.labs.mkdir()\n"
-        "with place._locked():\n    print(place.directory.name, flush=True)\n    time.sleep(600)"
+        "with place.locked_folder():\n    print(place.directory.name, flush=True)\n    time.sleep(600)"
     )
     process = python(script, tmp_path)
     try:

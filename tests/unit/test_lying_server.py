@@ -200,8 +200,8 @@ def test_a_slow_source_is_left(
         except OSError:
             left.set()
 
-    monkeypatch.setattr(mirrors_module, "_LEAST_PATIENCE", 0.5)
-    monkeypatch.setattr(mirrors_module, "_SLOWEST", 10**9)
+    monkeypatch.setattr(mirrors_module, "LEAST_PATIENCE", 0.5)
+    monkeypatch.setattr(mirrors_module, "SLOWEST", 10**9)
     monkeypatch.setenv(MIRROR_VARIABLE, serve(slow).address)
     with pytest.raises(WorldwiseError, match=r"cannot be reached: timed out: not whole after [01] s"):
         Store(tmp_path / "store", "trixie", quiet()).ensure([item()])
@@ -310,8 +310,8 @@ def test_a_server_that_never_ends_its_answer_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If this fails, `lab mirrors` waits as long as a server likes."""
-    monkeypatch.setattr(mirror_check, "_PATIENCE", 0.3)
-    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "PATIENCE", 0.3)
+    monkeypatch.setattr(mirror_check, "PAUSE", 0.0)
     found = mirror_check.ask(serve(lie).address + "/x", 5)
     assert (found.state, found.words) == ("unanswered", "no answer: not whole after 0.3 s")
 
@@ -320,7 +320,7 @@ def test_a_server_that_never_ends_its_answer_is_left(
 def test_who_is_asked_leads_to_the_web_alone(
     scheme: str, serve: Callable[[Callable[[Handler], None]], Liar], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "PAUSE", 0.0)
     found = mirror_check.ask(serve(redirected(scheme)).address + "/x", 5)
     assert found.state == "unanswered"
     assert "redirect" in found.words or "status 302" in found.words

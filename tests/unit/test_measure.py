@@ -15,8 +15,7 @@ from typing import cast
 
 import pytest
 
-import command_line
-from command_line import Answer
+from command_line import Answer, Call
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise.base import paths
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
@@ -696,12 +695,10 @@ def test_what_is_done_is_read_once(tool: Tool, cases: list[Case], monkeypatch: p
 
 
 @pytest.fixture
-def call(
-    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
+def call(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> Call:
     """Calls `worldwise run --runs ...` with the fake emulator."""
 
-    def call(emulator: FakeEmulator, *arguments: str) -> Answer:
+    def run(emulator: FakeEmulator, *arguments: str) -> Answer:
         def make_bench(
             lab: Lab,
             progress: Progress,
@@ -720,13 +717,12 @@ def call(
         monkeypatch.setattr(place, "require_entry", lambda: None)
         monkeypatch.setattr(cli_session, "open_lab", lambda _console: place)
         monkeypatch.setattr(cli_session, "Bench", make_bench)
-        return command_line.call(monkeypatch, capsys, "run", *arguments, "--runs", tmp_path / "runs")
+        return call("run", *arguments, "--runs", tmp_path / "runs")
 
-    return call
+    return run
 
 
 QUICK = [case.id for case in load_suite("quick").cases]
-Call = Callable[..., tuple[int, str, str]]
 
 
 def test_run_prints_the_table_alone(call: Call, tool: Tool) -> None:

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-import command_line
-from command_line import Answer
+from command_line import Answer, Call
 from local_web import Handler, LocalServer, no_proxy, serving
 from worldwise.lab.debian import mirror_check
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
@@ -52,7 +51,7 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy of this machine, and no pause."""
     no_proxy(monkeypatch)
     monkeypatch.delenv(SOURCES_VARIABLE, raising=False)
-    monkeypatch.setattr(mirror_check, "_PAUSE", 0.0)
+    monkeypatch.setattr(mirror_check, "PAUSE", 0.0)
 
 
 @pytest.fixture
@@ -111,7 +110,7 @@ def test_a_file_is_lost_if_no_mirror_has_it(server: Server, tmp_path: Path) -> N
         [wanted(str(number)) for number in range(30)], [server.address], [], lambda _: None
     )
     assert (len(lost30), any(one.vanished for one in lost30)) == (30, False)
-    assert len(server.asked) == 2 * mirror_check._AT_A_TIME
+    assert len(server.asked) == 2 * mirror_check.AT_A_TIME
     # That a mirror cannot be asked says nothing of a file.
     (lost,) = mirror_check.lost_files([gone], ["http://127.0.0.1:1"], [], lambda _: None)
     assert not lost.vanished
@@ -154,24 +153,22 @@ def test_it_trusts_the_authorities_of_the_environment(
     assert mirror_check.ask(address, 5).state == "there"
 
 
-def test_the_command(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     """A scheduled job stands on its exit status."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
 
-    def call(mirror: str) -> Answer:
+    def check(mirror: str) -> Answer:
         monkeypatch.setenv(MIRROR_VARIABLE, mirror)
-        return command_line.call(monkeypatch, capsys, "lab", "mirrors", "--root", "viewers")
+        return call("lab", "mirrors", "--root", "viewers")
 
     server.everything = True
-    status, out, _ = call(server.address)
+    status, out, _ = check(server.address)
     assert (status, out.endswith(" files: a mirror has each\n")) == (0, True)
     asked = len(server.asked)
     assert out.startswith(f"the root viewers: {asked} files")
     chosen = server.asked[0]
     server.known[chosen] = (404, None)
-    status, out, err = call(server.address)
+    status, out, err = check(server.address)
     assert status == 3
     first, second = out.splitlines()
     assert first == f"the root viewers: {asked} files: 1 on none"
@@ -179,7 +176,7 @@ def test_the_command(
     assert chosen.rsplit("/", 1)[1].replace("%2B", "+") in second
     assert "lab import" in err
     assert "lab relock" in err
-    status, out, err = call("http://127.0.0.1:1")
+    status, out, err = check("http://127.0.0.1:1")
     assert status == 1
     assert out.startswith(f"the root viewers: {asked} files: {asked} without an answer\n")
     assert len(out.splitlines()) == 2

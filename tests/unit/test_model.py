@@ -29,33 +29,17 @@ LDR, CHASE, STR, STRQ, LDP = "f9400020", "f9400000", "f9000020", "3d800020", "a9
 MEMORY, OTHER = 0x20000000, 0x20002000
 
 # A core whose times can be told by hand. Ports: 1 and 2 integers, 4 products, 8 memory, 16 branches, 32 vectors.
-SMALL = """
+SMALL = f"""
 core small
-kind {kind}
-number width {width}
-number fetch 4
-number retire 4
-number window {window}
-number mispredict 10
-number writeback_latency 1
-number forward_latency 3
-number forward_fail 6
-number store_boundary {boundary}
+kind {{kind}}
+number width {{width}}
+number window {{window}}
+number store_boundary {{boundary}}
 number line_bytes 64
-number data_kib 4
-number data_ways 2
-number code_kib 4
-number code_ways 2
-number second_kib 64
-number second_ways 4
-number second_latency 20
-number memory_latency 100
-number returns 8
-number misses 4
-number buses {buses}
-number bind {bind}
-limit ports 3 most {most} queue {queue}
-class alu latency 1 ports 3
+number buses {{buses}}
+number bind {{bind}}
+limit ports 3 most {{most}} queue {{queue}}
+{model_programs.SMALL_NUMBERS}class alu latency 1 ports 3
 class alu_shift latency 2 ports 3 need_value 1
 class mul64 latency 5 ports 4 busy 3 multiplies 1
 class mulh latency 6 ports 4 busy 4 multiplies 1

@@ -338,7 +338,7 @@ class Endless(MemoryFileSystem):  # type: ignore[misc] # fsspec has no types
 def test_a_server_that_never_ends_is_left(tmp_path: Path, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a server that sends for ever fills the disk."""
     monkeypatch.setattr("fsspec.core.url_to_fs", lambda url: (Endless(), url))
-    monkeypatch.setattr("worldwise.lab.shared_store.object_store._MOST_ARCHIVE", 5 * 2**20)
+    monkeypatch.setattr("worldwise.lab.shared_store.object_store.MOST_ARCHIVE", 5 * 2**20)
     objects_at.cache_clear()
     shared = Shared(notes.append, "endless://store")
     with little_disk():

@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from suite_texts import suite_text
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
@@ -41,40 +42,16 @@ secp256r1 = ["keygen", "sign", "verify"]
 none = ["sha256"]
 """
 
-SUITE = """\
-format = 1
-name = "both"
-title = "Both kinds of targets"
-samples = 3
-warmup = 1
-
-[[cases]]
-targets = ["nucleo-f446re"]
-operations = ["keygen", "sign", "ecdh"]
-implementations = ["micro-ecc", "monocypher"]
-optimisations = ["Os", "O2"]
-curves = ["secp112r1", "secp256r1", "x25519"]
-sizes = ["16B", "32B"]
-
-[[cases]]
-targets = ["optee", "linux"]
-operations = ["attestdiv"]
-implementations = ["mbedtls", "mbedtls-nist"]
-optimisations = ["O2"]
-
-[[cases]]
-targets = ["optee"]
-operations = ["empty-invoke"]
-implementations = ["mbedtls-nist"]
-optimisations = ["O2"]
-
-[[cases]]
-targets = ["optee"]
-operations = ["sha256"]
-implementations = ["mbedtls"]
-optimisations = ["O2"]
-sizes = ["1MiB"]
-"""
+SUITE = suite_text(
+    "both",
+    "nucleo-f446re / keygen sign ecdh / micro-ecc monocypher / Os O2 / curves secp112r1 secp256r1 x25519"
+    " / sizes 16B 32B",
+    "optee linux / attestdiv / mbedtls mbedtls-nist / O2",
+    "optee / empty-invoke / mbedtls-nist / O2",
+    "optee / sha256 / mbedtls / O2 / sizes 1MiB",
+    samples=3,
+    warmup=1,
+)
 
 
 @pytest.fixture
@@ -387,7 +364,7 @@ def test_what_is_no_file_of_the_folder_is_refused(
 
 
 def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_copy, "_MOST_FILES", 2)
+    monkeypatch.setattr(folder_copy, "MOST_FILES", 2)
     with pytest.raises(WorldwiseError, match="has more than 2 files"):
         bring()
     assert folder.exists()

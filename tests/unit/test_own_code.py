@@ -14,9 +14,10 @@ import pytest
 
 import own_codes
 from elves import elf32
+from traces import a_pass
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.cli.user_code.memory import _way, short, stack_words
+from worldwise.cli.user_code.memory import short, stack_words, way_words
 from worldwise.explain.instruction_mix import PeakStack
 from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import PARTS, REQUESTS, OwnExplainer, part_of, request_of, with_images
@@ -33,23 +34,23 @@ from worldwise.machine.symbols.memory_layout import initramfs_files
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import Trace
 from worldwise.records.trace_records import Pass, TraceStart
-from worldwise.run.code.application import _built_alone, _level_words, _told, application, elf_of
-from worldwise.run.code.faults import _faulted
+from worldwise.run.code.application import application, build_error, built_alone, elf_of, level_words
+from worldwise.run.code.faults import fault_words
 from worldwise.run.code.firmware import once_words
 from worldwise.run.code.function_names import functions_of, inlined_words, is_asked, matches, nearest
 from worldwise.run.code.order import (
     Wanted,
-    _add,
-    _below,
+    add_file,
     archive,
     check_glob,
     check_machine,
     check_package,
+    files_below,
     require_linux,
 )
 from worldwise.run.code.prepare import case_names
 from worldwise.run.code.process_lives import Life
-from worldwise.run.code.region_counts import _mapped, calls_of, printed_end, require_good
+from worldwise.run.code.region_counts import calls_of, printed_end, read_maps, require_good
 from worldwise.targets import own_code as own_targets
 
 MANIFEST = {
@@ -217,7 +218,7 @@ def test_what_is_mapped_is_read_from_the_kernels_list() -> None:
         "fffff7ffe000-fffff8000000 r-xp 00000000 00:00 0                          [vdso]\n"
         "fffff7ffe000-fffff8000000 r-xp 00000000 00:00 0 \nrubbish\n"
     )
-    assert [(one.begin, one.offset, one.path) for one in _mapped(text)] == [
+    assert [(one.begin, one.offset, one.path) for one in read_maps(text)] == [
         (0xAAAAAAAA0000, 0x1000, "/work/mine"),
         (0xFFFFF7FFE000, 0, "[vdso]"),
     ]
@@ -272,7 +273,7 @@ def test_what_a_ta_needs_of_stack_is_said_beside_what_op_tee_adds() -> None:
 )
 def test_a_way_fits_into_its_line(names: list[str], shown: str) -> None:
     """Of a long one the functions at its beginning are left out, behind its first."""
-    assert _way(PeakStack(0, [(StackFrame(name, "image", "", "normal"), 0) for name in names])) == shown
+    assert way_words(PeakStack(0, [(StackFrame(name, "image", "", "normal"), 0) for name in names])) == shown
 
 
 def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
@@ -368,12 +369,12 @@ def test_a_further_ta_may_lie_beside_the_one_that_has_its_header(tmp_path: Path)
     images: Any = SimpleNamespace(lab=SimpleNamespace(cache=tmp_path), get=get)
     for beside in ([other], [other, ta]):
         with pytest.raises(WorldwiseError, match="to be built with") as caught:
-            _built_alone(other, None, images, None, beside)
+            built_alone(other, None, images, None, beside)
         assert ("'app/ta'" in caught.value.message) == (ta in beside)
     same = tmp_path / "elsewhere" / "other"
     same.mkdir(parents=True)
     with pytest.raises(WorldwiseError, match="both folders are named other"):
-        _built_alone(other, None, images, None, [same])
+        built_alone(other, None, images, None, [same])
 
 
 def test_a_folder_and_a_file_are_no_application(tmp_path: Path) -> None:
@@ -473,27 +474,10 @@ def test_code_that_the_cache_has_lost_is_named() -> None:
 # --- reading ---
 
 
-def a_pass(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
+def ended(number: int, call: int, how: Literal["returned", "exit", "left"], command: int = 0) -> Pass:
     """A pass of a trace."""
-    return Pass(
-        type="pass",
-        id=number,
-        parent=0,
-        frame=1,
-        mark=0x1000,
-        begin=number,
-        end=number + 1,
-        at=0,
-        instructions=1,
-        lost=0,
-        depth=1,
-        closed=True,
-        events=0,
-        events_dropped=0,
-        call=call,
-        how=how,
-        given=[0, command, 0, 0],
-    )
+    given = [0, command, 0, 0]
+    return a_pass(number, frame=1, begin=number, end=number + 1, instructions=1, call=call, how=how, given=given)
 
 
 def test_calls_that_returned_count_and_the_others_are_told() -> None:
@@ -507,7 +491,7 @@ def test_calls_that_returned_count_and_the_others_are_told() -> None:
             **dict.fromkeys(("task_switch", "thread_suspend", "thread_resume"), "0x0"),
         }
     )
-    passes = [a_pass(3, 1, "returned", 5), a_pass(1, 1, "returned", 4), a_pass(2, 1, "left"), a_pass(4, 2, "exit")]
+    passes = [ended(3, 1, "returned", 5), ended(1, 1, "returned", 4), ended(2, 1, "left"), ended(4, 2, "exit")]
     trace = Trace(start, {}, {}, {}, passes, {}, {}, [])
     calls, others = calls_of(trace, [8, 16], Region(function="f", image="/f", address=8))
     assert ([one.id for one in calls], others) == ([1, 3], 1)
@@ -602,7 +586,7 @@ def test_options_of_another_kind_are_refused(words: list[str], said: str) -> Non
 def _told_of(said: str) -> str:
     """What a user reads of a client that does not build, of which the compiler said this."""
     error = WorldwiseError("own-app does not build", "", f"{said}\nworldwise: the client in host does not build")
-    told = _told(error, Path("ta"), Path("host"), None)  # type: ignore[arg-type]
+    told = build_error(error, Path("ta"), Path("host"), None)  # type: ignore[arg-type]
     return told.hint
 
 
@@ -647,10 +631,10 @@ def test_a_folder_beside_the_two_that_was_not_brought_is_named(said: str, tmp_pa
         folder.mkdir()
     error = WorldwiseError("own-app does not build", "", f"{said}\nworldwise: the TA in ta does not build")
     hint = f"lua lies beside {host}, and not beside its copy: --beside {lua} brings it"
-    assert _told(error, ta, host, None).hint == hint  # type: ignore[arg-type]
-    assert _told(error, ta, host, None, [lua]).hint != hint  # type: ignore[arg-type]
+    assert build_error(error, ta, host, None).hint == hint  # type: ignore[arg-type]
+    assert build_error(error, ta, host, None, [lua]).hint != hint  # type: ignore[arg-type]
     lua.rmdir()
-    assert _told(error, ta, host, None).hint != hint  # type: ignore[arg-type]
+    assert build_error(error, ta, host, None).hint != hint  # type: ignore[arg-type]
 
 
 def test_folders_beside_an_application_have_names_of_their_own(tmp_path: Path) -> None:
@@ -683,20 +667,20 @@ def test_a_folder_is_brought_with_what_is_in_it(tmp_path: Path) -> None:
     (app / "ta").mkdir(parents=True)
     for name in ("main.lua", "ta/cubic.lua", ".hidden"):
         (app / name).write_text(name)
-    assert dict(_below(app)) == {"app/main.lua": b"main.lua", "app/ta/cubic.lua": b"ta/cubic.lua"}
-    assert dict(_below(app / "main.lua")) == {"main.lua": b"main.lua"}
+    assert dict(files_below(app)) == {"app/main.lua": b"main.lua", "app/ta/cubic.lua": b"ta/cubic.lua"}
+    assert dict(files_below(app / "main.lua")) == {"main.lua": b"main.lua"}
     with pytest.raises(WorldwiseError, match="No such file"):
-        dict(_below(tmp_path / "none"))
+        dict(files_below(tmp_path / "none"))
     (app / "out").symlink_to("/etc/hostname")
     with pytest.raises(WorldwiseError, match="that is not in the folder"):
-        dict(_below(app))
+        dict(files_below(app))
 
 
 @pytest.mark.parametrize("name", ["app", "app/main.lua", "app/main.lua/x"])
 def test_a_file_and_a_folder_of_one_name_are_refused(name: str) -> None:
     """If this fails, the guest unpacks one over the other."""
     with pytest.raises(WorldwiseError, match="another file has the name 'app'"):
-        _add({"app/main.lua": b""}, name, b"", Path("app"))
+        add_file({"app/main.lua": b""}, name, b"", Path("app"))
 
 
 @pytest.mark.parametrize(("outside", "share"), [(20, 0.8), (95, 0.05)])
@@ -707,7 +691,7 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
     frame = StackFrame("main", "app", "firmware", "secure")
     trace = SimpleNamespace(outermost=lambda _: start)
     seen = SimpleNamespace(trace=trace, stacks=lambda *_, **__: {(frame,): outside}, _outsides={})
-    seen._outside = lambda of: OwnExplainer._outside(seen, of)  # type: ignore[arg-type]
+    seen.outside_of = lambda of: OwnExplainer.outside_of(seen, of)  # type: ignore[arg-type]
     found, rest = OwnExplainer.missed(seen, [small])  # type: ignore[arg-type,list-item]
     assert found == pytest.approx(share)
     assert rest == [("main (app)", outside)]
@@ -723,14 +707,14 @@ def test_a_small_region_misses_nothing_that_another_has(outside: int, share: flo
 def test_a_fault_by_a_stack_outside_the_memory_says_so(read: bytes, said: str) -> None:
     """If this fails, whoever linked firmware for a larger chip does not learn that it is the memory."""
     debugger = SimpleNamespace(register={13: 0x2001FFE0, 14: 0xFFFFFFF9}.get, read=lambda *_: read)
-    assert _faulted(debugger, lambda at: f" at {at:#x}") == said  # type: ignore[arg-type]
+    assert fault_words(debugger, lambda at: f" at {at:#x}") == said  # type: ignore[arg-type]
 
 
 def test_a_ta_without_messages_is_not_told_how_to_have_none() -> None:
-    assert _level_words("4", False) == (
+    assert level_words("4", False) == (
         "CFG_TEE_TA_LOG_LEVEL=4 (all, by the TA's Makefile); --log-level 0 leaves out the cost of its messages"
     )
-    assert _level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"
+    assert level_words("0", True) == "CFG_TEE_TA_LOG_LEVEL=0 (nothing, by --log-level)"
 
 
 def test_firmware_that_is_named_as_a_program_is_told() -> None:

@@ -180,7 +180,7 @@ def test_mmdebstrap_takes_no_hook_of_the_current_folder(poisoned: Poisoned, monk
     program.write_text(f"#!/bin/sh\necho hook >>{poisoned.log}\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.chdir(poisoned.folder)
-    assert mirrors._mmdebstrap_mirror("trixie") or os.geteuid() != 0
+    assert mirrors.mmdebstrap_mirror("trixie") or os.geteuid() != 0
     assert poisoned.executed() == []
 
 

@@ -179,7 +179,7 @@ def test_a_folder_of_the_users_own(own: Path) -> None:
 def test_wrong_folders_of_the_users_own(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorldwiseError, match="there is no such folder"):
         load_folder(own / "absent")
-    monkeypatch.setattr(portable, "_own", lambda: {"some-lib": load_adapter(adapter(own))})
+    monkeypatch.setattr(portable, "built_in", lambda: {"some-lib": load_adapter(adapter(own))})
     with pytest.raises(WorldwiseError, match="the name 'some-lib' is one of worldwise's own"):
         load_folder(own)
     monkeypatch.undo()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pqm4_tree
-from command_line import call
+from command_line import Call
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.user_code.pqm4 import common_code, common_files, find, published, scheme_files
 
@@ -142,10 +142,10 @@ def test_wrong_folders_and_options_are_told(
     tree: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    call: Call,
 ) -> None:
     if made:
         pqm4_tree.put(tmp_path, made, "int crypto_kem_keypair(void);\n")
     (tree / "crypto_kem").mkdir(exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    assert told in call(monkeypatch, capsys, "run", "--pqm4", *arguments).told
+    assert told in call("run", "--pqm4", *arguments).told

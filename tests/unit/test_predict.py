@@ -18,7 +18,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
 from worldwise.cli.traces.further_predictions import other_draws, require_draws
-from worldwise.cli.traces.predict import _of_own_code
+from worldwise.cli.traces.predict import budget_of_own_code
 from worldwise.cli.traces.typed_calls import PredictedRegion
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
@@ -399,10 +399,12 @@ def test_calls_that_differ_are_told_on_the_screen() -> None:
 def test_a_budget_of_own_code_is_for_its_calls() -> None:
     """If this fails, a budget of own code is refused unless two options name the one thing that it measures."""
     own = Case("own", "app", "", "work", 3, 0)
-    found = _of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own])
+    found = budget_of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own])
     check_budget(found, [own])
     assert (found.measures, found.place) == (("call",), "region")
-    assert _of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own, CASE]) == parse_budget("5ms@1GHz")
+    assert budget_of_own_code(parse_budget("5ms@1GHz"), PredictedRegion(None, None), [own, CASE]) == parse_budget(
+        "5ms@1GHz"
+    )
 
 
 def test_firmware_of_a_user_s_own_never_waits_unless_it_is_said() -> None:
@@ -674,12 +676,19 @@ def test_a_core_that_cannot_run_a_case_is_told(
     ],
 )
 def test_firmware_is_predicted_on_cores_that_execute_it(
-    built: Section, runs: set[str], words: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Section,
+    runs: set[str],
+    words: str,
+    instead: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     """If this fails, code of an M4 has a time on an M0, which has none of its instructions."""
     (tmp_path / own_code.FIRMWARE_ELF).write_bytes(elf32([built]))
     manifest = own_code.CodeManifest.model_construct(name="app-0", kind=own_code.FIRMWARE, architecture="")
-    monkeypatch.setitem(own_code._brought, "app-0", own_code.Code(tmp_path, manifest, "", {}, tmp_path))
+    own_code.add(own_code.Code(tmp_path, manifest, "", {}, tmp_path))
+    request.addfinalizer(lambda: own_code.remove("app-0"))
     case = Case(OWN, "app-0", "", "work", 2, 0)
     monkeypatch.setattr(cores, "can_predict", lambda _: True)
     for core in _MICRO:

@@ -5,7 +5,6 @@ import csv
 import importlib
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -13,7 +12,7 @@ from typing import Literal, NoReturn
 import pytest
 from rich.console import Console
 
-import command_line
+from command_line import Call
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
@@ -408,22 +407,16 @@ def test_a_budget_that_judges_nothing_is_told_on_the_screen() -> None:
 
 # --- the command, called wrongly ---
 
-Call = Callable[..., tuple[int, str]]
-
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+def call(call: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Calls a command, without a lab."""
 
     def no_lab(*_: object, **__: object) -> NoReturn:
         raise AssertionError("the lab was asked for")
 
-    def call(*arguments: str | Path) -> tuple[int, str]:
-        for module in ("worldwise.cli.traces.plugin_runs", "worldwise.cli.run_command.measurement"):
-            monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
-        answer = command_line.call(monkeypatch, capsys, *arguments)
-        return answer.status, answer.told
-
+    for module in ("worldwise.cli.traces.plugin_runs", "worldwise.cli.run_command.measurement"):
+        monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
     return call
 
 
@@ -454,15 +447,13 @@ def test_a_wrong_call_is_told_before_anything_is_run(
     arguments: list[str], said: str, call: Call, runs_dir: Path
 ) -> None:
     """If this fails, somebody waits for a machine to hear of a typing error."""
-    status, err = call(*arguments, "--runs", runs_dir)
-    assert status in (1, 2)
-    assert said in err
+    answer = call(*arguments, "--runs", runs_dir)
+    assert answer.status in (1, 2)
+    assert said in answer.told
 
 
 def test_a_run_of_several_cases_is_no_flame_graph(call: Call, runs_dir: Path) -> None:
     """If this fails, the last case's graph is taken for that of all."""
     write_run(runs_dir, [CASE, parse_case("linux/mbedtls-nist-O2/attestdiv", 4, 2)])
-    status, err = call(
-        *("predict", "latest", "--core", CORE, "--measure", "sign", "--format", "flame"), "--runs", runs_dir
-    )
-    assert (status, "takes one region on one core" in err) == (2, True)
+    answer = call(*("predict", "latest", "--core", CORE, "--measure", "sign", "--format", "flame"), "--runs", runs_dir)
+    assert (answer.status, "takes one region on one core" in answer.told) == (2, True)

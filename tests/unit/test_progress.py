@@ -129,15 +129,15 @@ def test_a_build_shows_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(safe_text, "console", lambda **_: console(text, True))
     steps = progress.Steps()
     steps.note(Begun("it is being made", "build", "optee-x"))
-    assert steps._live is not None
-    steps._live.refresh()
+    assert steps.live is not None
+    steps.live.refresh()
     assert "0:00:00" in text.getvalue()
     steps.note(Done("it is made", "build", "optee-x"))
-    assert steps._live is None
+    assert steps.live is None
     steps.note(Begun("it starts", "boot", "optee-x"))
     steps.end()
     steps.end()
-    assert steps._live is None
+    assert steps.live is None
 
 
 def test_words_alone_begin_and_end_nothing(said: io.StringIO) -> None:

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from test_cli import Call, call
+from test_cli import call
 
+from command_line import Call
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml.toml_model import parse
@@ -63,10 +64,10 @@ def test_a_flag_for_the_building_machine_has_a_way_out() -> None:
     said = (
         "cc1: error: unknown value \u2018native\u2019 for \u2018-mtune\u2019\nworldwise: the build ended with status 2"
     )
-    error = making._told(WorldwiseError("build failed", "", said))
+    error = making.build_error(WorldwiseError("build failed", "", said))
     assert error.message == "build: the build ended with status 2"
     assert error.hint.startswith("-mtune=native is for the machine that builds")
-    assert making._told(WorldwiseError("x", "", "worldwise: no")).hint == "the end of its output is above"
+    assert making.build_error(WorldwiseError("x", "", "worldwise: no")).hint == "the end of its output is above"
 
 
 def test_what_was_measured_comes_with_its_notes() -> None:
@@ -74,9 +75,9 @@ def test_what_was_measured_comes_with_its_notes() -> None:
     manifest = SimpleNamespace(notes=["f is called once at each power-on."])
     ready = SimpleNamespace(code=SimpleNamespace(manifest=manifest), unentered=["g"])
     one = SimpleNamespace(words="", ready=ready, measure=SimpleNamespace(regions=["f", "g"]))
-    assert project_screen._words(cast(Any, one)) == [*manifest.notes, "Never called, or once alone: g."]
+    assert project_screen.notes_of(cast(Any, one)) == [*manifest.notes, "Never called, or once alone: g."]
     one.measure.regions, one.words = [], "built in the sandbox"
-    assert project_screen._words(cast(Any, one)) == ["built in the sandbox.", *manifest.notes]
+    assert project_screen.notes_of(cast(Any, one)) == ["built in the sandbox.", *manifest.notes]
 
 
 def trace_of(passes: Sequence[Any]) -> SimpleNamespace:
@@ -88,11 +89,11 @@ def test_an_error_says_how_options_are_called_in_the_file(tmp_path: Path) -> Non
     """If this fails, a worldwise.toml's reader is told to type an option that `run .` does not take."""
     (tmp_path / "worldwise.toml").write_text(GOOD, encoding="ascii")
     opened = making.open_project(tmp_path)
-    with pytest.raises(WorldwiseError) as caught, making._named(opened, "bench"):
+    with pytest.raises(WorldwiseError) as caught, making.named_errors(opened, "bench"):
         raise WorldwiseError("--other-ta x and --ta y: what", "--beside a brings it")
     assert caught.value.message.endswith("worldwise.toml:2: measure.bench: --other-ta x and --ta y: what")
-    assert caught.value.hint == f"--beside a brings it; {making._KEYS}"
-    assert all(key in Measure.model_fields for key in re.findall("`([a-z]+_?[a-z]+)`", making._KEYS) if key != "run")
+    assert caught.value.hint == f"--beside a brings it; {making.KEYS}"
+    assert all(key in Measure.model_fields for key in re.findall("`([a-z]+_?[a-z]+)`", making.KEYS) if key != "run")
 
 
 def test_the_example_is_a_good_file() -> None:
@@ -183,8 +184,8 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bench").symlink_to("/etc/passwd")
     (tmp_path / "inner").mkdir()
     with pytest.raises(WorldwiseError, match="is a link out of the folder"):
-        making._within(tmp_path, "bench")
-    assert making._within(tmp_path, "inner") == tmp_path / "inner"
+        making.place_within(tmp_path, "bench")
+    assert making.place_within(tmp_path, "inner") == tmp_path / "inner"
 
 
 # --- limits ---
@@ -418,7 +419,7 @@ def test_each_benchmark_of_a_measure_is_a_case_with_its_limit(monkeypatch: pytes
     """The limit is named by the harness's name, and its line in the file is said."""
     opened = opened_with(BENCHES)
     monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 KiB", "crc 2 KiB"))
-    monkeypatch.setattr(making, "_within", lambda *_: Path("/"))
+    monkeypatch.setattr(making, "place_within", lambda *_: Path("/"))
     made = prepared(opened)
     assert [(one.shown, one.ready.code.name) for one in made] == [
         ("sum/crc 1 KiB", "sum-crc-1-kib"),
@@ -440,7 +441,7 @@ def test_each_benchmark_of_a_measure_is_a_case_with_its_limit(monkeypatch: pytes
 def test_a_benchmark_that_is_missing_or_refused_is_an_error_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a limit is kept by what nobody measured."""
     opened = opened_with(BENCHES)
-    monkeypatch.setattr(making, "_within", lambda *_: Path("/"))
+    monkeypatch.setattr(making, "place_within", lambda *_: Path("/"))
     monkeypatch.setattr(making, "count_benchmarks", lambda *_: counted("crc 1 kib"))
     with pytest.raises(WorldwiseError) as caught:
         prepared(opened)

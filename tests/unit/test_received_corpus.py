@@ -62,5 +62,5 @@ def test_mutated_inputs_have_no_findings(name: str) -> None:
 def test_an_input_that_hangs_a_reader_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, ten thousand inputs show nothing."""
     monkeypatch.setattr(readers, "READERS", {"elf": lambda _: time.sleep(30)})
-    monkeypatch.setattr(mutated, "_SECONDS", 1)
+    monkeypatch.setattr(mutated, "SECONDS", 1)
     assert [what for _, what in mutated.try_mutated("elf", 1, seed=1)[2]] == ["Hangs: "]

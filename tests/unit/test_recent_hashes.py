@@ -10,14 +10,14 @@ import pytest
 from worldwise.base.files import file_sha256
 from worldwise.lab.contents import LIST, STATE, Contents
 from worldwise.lab.image import check_files
-from worldwise.lab.recent_hashes import _HASHED as hashed_by_process
+from worldwise.lab.recent_hashes import HASHED as hashed_by_process
 from worldwise.lab.recent_hashes import Recent
 
 
 @pytest.fixture
 def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, str]]:
     """A folder with a file that nobody wrote for some seconds, and what its manifest says."""
-    monkeypatch.setattr("worldwise.lab.recent_hashes._SETTLED", -1)
+    monkeypatch.setattr("worldwise.lab.recent_hashes.SETTLED", -1)
     (tmp_path / "image").mkdir()
     (tmp_path / "image" / "file").write_text("as it was")
     return tmp_path / "image", {"file": file_sha256(tmp_path / "image" / "file")}

@@ -296,7 +296,7 @@ def test_equal_counts_have_equal_ranks(runs_dir: Path, monkeypatch: pytest.Monke
     boards.use(monkeypatch)
     names = ("bearssl", "micro-ecc", "p256-cortex-m4")
     cases = [Case(M4, name, "Os", "keygen", 1, 0, (("curve", "secp256r1"),)) for name in names]
-    monkeypatch.setattr(boards, "_TIMES", {"bearssl": 2, "micro-ecc": 1, "p256-cortex-m4": 1})
+    monkeypatch.setattr(boards, "TIMES", {"bearssl": 2, "micro-ecc": 1, "p256-cortex-m4": 1})
     reading = read_run(write_run(runs_dir, cases, suite=boards.board_suite()))
     assert [row.part(OnBoard).rank for row in reading.rows] == [3, 1, 1]
 

@@ -18,6 +18,7 @@ from rich.progress import Progress, TextColumn
 from rich.text import Text
 
 from board_reading import add_library, board_reading
+from command_line import Call
 from hostile_runs import run_of_words
 from synthetic import write_run
 from worldwise.base import paths
@@ -56,6 +57,13 @@ def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
     )
 
 
+@pytest.fixture
+def call(call: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """The tool in this process, with a terminal's colours asked for."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    return call
+
+
 def without_styles(text: str) -> str:
     """The text without the colours that rich itself sets."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -76,13 +84,13 @@ def test_a_received_run_commands_no_terminal(runs_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("form", list(report.EXPORTERS))
-def test_no_format_of_a_received_run_has_control_characters(runs_dir: Path, form: str) -> None:
+def test_no_format_of_a_received_run_has_control_characters(runs_dir: Path, form: str, call: Call) -> None:
     """Printed or in a file: both are looked at in terminals."""
     run = run_of_words(runs_dir, HOSTILE)
-    done = command("report", run.path, "--format", form)
-    command("report", run.path, "--format", form, "--output", runs_dir / "file")
-    assert not FORBIDDEN.search(done.stdout)
-    assert (runs_dir / "file").read_text() == done.stdout
+    printed = call("report", run.path, "--format", form).out
+    call("report", run.path, "--format", form, "--output", runs_dir / "file")
+    assert not FORBIDDEN.search(printed)
+    assert (runs_dir / "file").read_text() == printed
 
 
 @pytest.mark.parametrize("form", list(gate_report.EXPORTERS))
@@ -96,23 +104,23 @@ def test_no_format_of_a_comparison_has_control_characters(runs_dir: Path, form: 
     assert not FORBIDDEN.search(stream.getvalue())
 
 
-def test_the_list_of_runs_commands_no_terminal(runs_dir: Path) -> None:
+def test_the_list_of_runs_commands_no_terminal(runs_dir: Path, call: Call) -> None:
     """A run that cannot be read names its reason, which may be a stranger's words."""
     run = run_of_words(runs_dir, HOSTILE)
     path = run.path / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"cases": [HOSTILE]}))
-    done = command("list", "--runs", runs_dir)
-    assert "x1b" in done.stdout
-    assert not FORBIDDEN.search(done.stdout)
+    listed = call("list", "--runs", runs_dir).out
+    assert "x1b" in listed
+    assert not FORBIDDEN.search(listed)
 
 
-def test_clicks_own_messages_command_no_terminal() -> None:
+def test_clicks_own_messages_command_no_terminal(call: Call) -> None:
     """They repeat the arguments."""
     for arguments in ((f"--{HOSTILE}",), ("report", "--format", HOSTILE), ("report", f"--{HOSTILE}"), (HOSTILE,)):
-        done = command(*arguments)
-        assert done.returncode == 2
-        assert "\\x1b" in done.stderr
-        assert not FORBIDDEN.search(done.stderr)
+        answer = call(*arguments)
+        assert answer.status == 2
+        assert "\\x1b" in answer.err
+        assert not FORBIDDEN.search(answer.err)
 
 
 def test_our_own_errors_command_no_terminal(tmp_path: Path) -> None:

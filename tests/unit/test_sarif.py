@@ -9,8 +9,9 @@ from typing import Any, cast
 import jsonschema  # type: ignore[import-untyped] # it has no types
 import pytest
 from test_baseline import CASE, OTHER, make
-from test_cli import Call, call
+from test_cli import call
 
+from command_line import Call
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.traces import source_marks
 from worldwise.cli.traces.source_marks import Marks, of_limits
@@ -280,7 +281,7 @@ def test_a_limit_is_marked_at_its_function_else_where_it_is_said(
     code: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"own/bench/crc32": Mark("code/src/crc.c", 4)}
-    monkeypatch.setattr(source_marks.Marks, "_function", lambda _, case: known.get(case))
+    monkeypatch.setattr(source_marks.Marks, "function_mark", lambda _, case: known.get(case))
     marks = Marks(open_run(make(runs_dir, 0), runs_dir), code)
     over = [
         LimitVerdict("own/bench/crc32", "worst call", "11 instructions", "9", f"{code}/worldwise.toml:5", False),
@@ -316,9 +317,9 @@ def test_what_moved_is_marked_at_the_dearest_line_of_its_function(
         return [part]
 
     monkeypatch.setattr(source_marks, "annotate", annotate)
-    monkeypatch.setattr(source_marks.Marks, "_own", lambda *_: "manifest")
-    monkeypatch.setattr(source_marks.Marks, "_bring", lambda *_: None)
-    monkeypatch.setattr(source_marks.Marks, "_explained", lambda *_: (None, None))
+    monkeypatch.setattr(source_marks.Marks, "own_manifest", lambda *_: "manifest")
+    monkeypatch.setattr(source_marks.Marks, "bring_code", lambda *_: None)
+    monkeypatch.setattr(source_marks.Marks, "explained_runs", lambda *_: (None, None))
     marks = Marks(open_run(make(runs_dir, 0), runs_dir), code)
     moved = [
         Moved(case=case, function=name, a=1, b=2)

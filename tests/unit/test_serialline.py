@@ -197,9 +197,9 @@ class Wire:
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     monkeypatch.setattr(gdbboard, "read_firmware", lambda _path: FIRMWARE)
-    monkeypatch.setattr(gdbserver, "_REPLY", 0.5)
-    monkeypatch.setattr(gdbboard, "_LOOK", 0.01)
-    monkeypatch.setattr(serialline, "_QUIET", 0.1)
+    monkeypatch.setattr(gdbserver, "REPLY", 0.5)
+    monkeypatch.setattr(gdbboard, "LOOK", 0.01)
+    monkeypatch.setattr(serialline, "QUIET", 0.1)
     made = Wire()
     yield made
     made.close()

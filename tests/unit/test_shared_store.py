@@ -67,7 +67,7 @@ assert not notes, notes
 # Stops for ever with a part copied, or with all copied and nothing named.
 HALF = """
 copied = 0
-whole = module._copy_file
+whole = module.copy_file
 def one_then_stop(*words, **named):
     global copied
     size = whole(*words, **named)
@@ -76,14 +76,14 @@ def one_then_stop(*words, **named):
         print("now", flush=True)
         time.sleep(60)
     return size
-module._copy_file = one_then_stop
+module.copy_file = one_then_stop
 shared.give("images", "address-1", folder("address-1"))
 """
 UNNAMED = """
 def stop(*_):
     print("now", flush=True)
     time.sleep(60)
-module._settle = stop
+module.settle = stop
 shared.give("images", "address-1", folder("address-1"))
 """
 
@@ -304,7 +304,7 @@ def test_a_link_in_the_way_of_a_writer_is_not_followed(
     (good / "deep").mkdir(parents=True)
     (good / "file").write_text("good")
     (good / "deep" / "file").write_text("good")
-    copied = module._copy_file
+    copied = module.copy_file
 
     def swap(*words: Any, **named: Any) -> int:
         (work,) = (place / "images").glob(f"{NEW}*")
@@ -313,7 +313,7 @@ def test_a_link_in_the_way_of_a_writer_is_not_followed(
             work.symlink_to(victim)
         return copied(*words, **named)
 
-    monkeypatch.setattr(module, "_copy_file", swap)
+    monkeypatch.setattr(module, "copy_file", swap)
     notes: list[str] = []
     Shared(notes.append, place).give("images", "new", good)
     assert below(victim) == before

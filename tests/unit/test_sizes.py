@@ -4,6 +4,7 @@ name has: a reader sees the day it grows."""
 
 import ast
 import functools
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from worldwise.base import paths
 
 SOURCE = paths.REPOSITORY / "src/worldwise"
+TESTS = paths.REPOSITORY / "tests"
 MOST_LINES = 500
 MOST_MODULES = 15
 MOST_PARAMETERS = 8
@@ -96,6 +98,8 @@ SHARED = {
     "Tail": 2,
     "Wanted": 3,
 }
+# Names with an underscore that tests take from src: none, for these are pickle's, the named tuples' and os's own.
+INSIDE = {"_exit", "_loads", "_replace"}
 
 
 def too_much(found: dict[str, int], most: int, known: dict[str, int], what: str) -> list[str]:
@@ -189,6 +193,23 @@ def test_no_class_has_too_many_fields() -> None:
     assert not too_much(fields_of_classes(), MOST_FIELDS, WIDE, "fields")
 
 
+def private_names(source: Path = SOURCE) -> set[str]:
+    """All names of modules that begin with one underscore."""
+    return {name for path in source.rglob("*.py") for name in re.findall(r"\b_[A-Za-z]\w*", path.read_text("utf-8"))}
+
+
+def taken_from_inside(names: set[str], tests: Path = TESTS) -> set[str]:
+    """Which of these names tests import, ask of what is not themselves, or have in a text: a patch, or a program."""
+    found: set[str] = set()
+    for path in tests.rglob("*.py"):
+        text = path.read_text("utf-8")
+        found.update(re.findall(r"(?<!\bself)(?<!\bcls)\.(_[A-Za-z]\w*)", text))
+        found.update(re.findall(r"""\(\S+, ["'](_[A-Za-z]\w*)["'],""", text))
+        for imported in re.findall(r"\bfrom worldwise\S* import (\([^)]*\)|.*)", text):
+            found.update(re.findall(r"\b_[A-Za-z]\w*", imported))
+    return names & found
+
+
 def test_no_class_takes_a_name_that_another_has() -> None:
     """If this fails, a reader who looks for a class by its name finds two: say in the name what tells them apart."""
     assert not too_much(classes_of_names(), 1, SHARED, "classes")
@@ -208,6 +229,11 @@ def test_few_modules_are_small() -> None:
 def test_no_folder_has_too_many_modules() -> None:
     """If this fails, two things live in one folder: give one of them a room of its own."""
     assert not too_much(modules_of_folders(), MOST_MODULES, FULL, "modules")
+
+
+def test_tests_ask_by_the_door() -> None:
+    """If this fails, a test holds on to how a module is made inside: ask by what is public."""
+    assert taken_from_inside(private_names()) == INSIDE
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
         (tmp_path / name).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setattr(slurm, "_LOOK", 0.2)
-    monkeypatch.setattr(module, "_LOOK", 0.2)
+    monkeypatch.setattr(slurm, "LOOK", 0.2)
+    monkeypatch.setattr(module, "LOOK", 0.2)
     yield found
     left = found.jobs
     for job in left:
@@ -207,8 +207,8 @@ def test_a_queue_that_starts_nothing_is_told(queue: Queue) -> None:
 
 def test_jobs_that_end_at_once_are_told(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, jobs are submitted for ever to nodes that lack something, and nobody learns what."""
-    monkeypatch.setattr(slurm, "_BARREN", 1)
-    monkeypatch.setattr(slurm, "_prologue", lambda: ["echo first >&2; echo 'no such thing here' >&2", "exit 3"])
+    monkeypatch.setattr(slurm, "BARREN", 1)
+    monkeypatch.setattr(slurm, "prologue", lambda: ["echo first >&2; echo 'no such thing here' >&2", "exit 3"])
     with opened(parse_place("slurm:1@127.0.0.1"), queue.note) as cluster:
         queue.told("ended without a worker: first / no such thing here")
         with pytest.raises(HostError, match=r"2 jobs ended before a worker was there; job .* no such thing here"):
@@ -263,5 +263,5 @@ def test_a_node_without_this_python_makes_its_own(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(paths, "REPOSITORY", tmp_path)
     for executable, wanted in (("/no/such/python", f"made in {tmp_path} with dask"), ("/bin/sh", "/bin/sh")):
         monkeypatch.setattr("sys.executable", executable)
-        script = "\n".join([*slurm._prologue(), 'echo "$python"'])
+        script = "\n".join([*slurm.prologue(), 'echo "$python"'])
         assert subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True).stdout.strip() == wanted

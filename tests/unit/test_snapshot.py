@@ -34,28 +34,28 @@ def test_a_state_is_hashed_once_by_a_process(saved: Path, monkeypatch: pytest.Mo
         return sha256(path, most, within)
 
     monkeypatch.setattr(files, "sha256", counted)
-    monkeypatch.setattr(recent_hashes, "_SETTLED", -1)
-    assert [snapshot._problem(saved, DIGEST) for _ in range(3)] == [""] * 3
+    monkeypatch.setattr(recent_hashes, "SETTLED", -1)
+    assert [snapshot.problem_of(saved, DIGEST) for _ in range(3)] == [""] * 3
     assert seen == [saved / "state"]
 
 
 def test_a_state_that_changed_after_it_was_hashed_is_found(saved: Path) -> None:
     """Its size and its time may be as before: the time of the last change of its entry is not."""
     state = saved / "state"
-    assert not snapshot._problem(saved, DIGEST)
+    assert not snapshot.problem_of(saved, DIGEST)
     before = state.stat()
     state.write_bytes(b"A machine")
     os.utime(state, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert "has changed since it was made" in snapshot._problem(saved, DIGEST)
+    assert "has changed since it was made" in snapshot.problem_of(saved, DIGEST)
     state.write_bytes(b"a machine")
-    assert not snapshot._problem(saved, DIGEST)
+    assert not snapshot.problem_of(saved, DIGEST)
 
 
 def test_what_is_not_the_machines_is_not_used(saved: Path) -> None:
-    assert not snapshot._problem(saved, DIGEST)
-    assert snapshot._problem(saved, "6" * 64) == "it is another machine's"
+    assert not snapshot.problem_of(saved, DIGEST)
+    assert snapshot.problem_of(saved, "6" * 64) == "it is another machine's"
     (saved / "state").unlink()
-    assert snapshot._problem(saved, DIGEST) == "not there"
+    assert snapshot.problem_of(saved, DIGEST) == "not there"
 
 
 def test_a_machine_that_is_gone_leaves_no_words_of_asyncio(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_machine_that_is_gone_leaves_no_words_of_asyncio(tmp_path: Path) -> No
     program = """
 import json, socket, sys, threading
 from pathlib import Path
-from worldwise.machine.snapshot import _save
+from worldwise.machine.snapshot import save_state
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen()
@@ -77,7 +77,7 @@ def qemu():
     heard.close()
 threading.Thread(target=qemu, daemon=True).start()
 try:
-    _save(Path(sys.argv[1]), "state")
+    save_state(Path(sys.argv[1]), "state")
 except Exception as error:
     print(type(error).__name__)
 """

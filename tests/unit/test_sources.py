@@ -106,7 +106,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(SNAPSHOTS_VARIABLE, "none")
     monkeypatch.setattr(mirrors_module, "apt_options", lambda: ["-o", "Acquire::Retries=0"])
-    monkeypatch.setattr(web, "_PAUSE", 0.05)
+    monkeypatch.setattr(web, "PAUSE", 0.05)
     return Mirror(tmp_path, monkeypatch)
 
 
@@ -265,7 +265,7 @@ def test_one_that_asks_for_too_much_is_left(
 ) -> None:
     """If this fails, a server keeps a user waiting for as long as it likes."""
     monkeypatch.setenv(SNAPSHOTS_VARIABLE, f"{server.address}/archive/debian")
-    monkeypatch.setattr(web, "_PAUSE", 0.001)
+    monkeypatch.setattr(web, "PAUSE", 0.001)
     server.before = lambda handler: answer(handler, 429, None, **({"Retry_After": after} if after else {}))
     with pytest.raises(VanishedError) as caught:
         store(tmp_path).ensure([item(str(number), b"%d" % number) for number in range(9)])
@@ -275,7 +275,7 @@ def test_one_that_asks_for_too_much_is_left(
 
 
 def test_pauses_have_a_sum(monkeypatch: pytest.MonkeyPatch, server: Web, tmp_path: Path) -> None:
-    monkeypatch.setattr(web, "_ALL", 0.5)
+    monkeypatch.setattr(web, "ALL", 0.5)
     server.before = lambda handler: answer(handler, 429, Retry_After="1")
     why = web.Server("it").fetch(f"{server.address}/x", tmp_path / "x", 5)
     assert "it asked for more than 0 s of pauses in all" in why
@@ -283,8 +283,8 @@ def test_pauses_have_a_sum(monkeypatch: pytest.MonkeyPatch, server: Web, tmp_pat
 
 def test_a_slow_one_is_left(server: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then, in the header or in the content, is not waited for as long as it comes."""
-    monkeypatch.setattr(web, "_LEAST", 0.5)
-    monkeypatch.setattr(web, "_SLOWEST", 10**9)
+    monkeypatch.setattr(web, "LEAST", 0.5)
+    monkeypatch.setattr(web, "SLOWEST", 10**9)
 
     def drip(handler: Handler) -> bool:
         for _ in range(1000):

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-import command_line
 import remote_run
+from command_line import Call
 from machines import wait_for
 from remote_run import Notes, machine_with
 from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
+from suite_texts import suite_text
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -43,7 +44,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     """A host whose programs are scripts."""
     found = FakeHost(tmp_path)
     monkeypatch.setenv("PATH", f"{found.path}:{os.environ['PATH']}")
-    monkeypatch.setattr(ssh, "_SYSTEM", str(found.system))
+    monkeypatch.setattr(ssh, "SYSTEM", str(found.system))
     monkeypatch.setattr(sshhost, "require_static", lambda _: None)
     (tmp_path / "records").write_text(LINES)
     return found
@@ -109,7 +110,7 @@ def test_the_governor_is_set_and_set_back(host: FakeHost, measured: Measured) ->
 def test_a_governor_that_may_not_be_set_is_told(
     host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh, "_KEEPER", ssh._KEEPER.replace('[ -w "$f" ]', "false"))
+    monkeypatch.setattr(ssh, "KEEPER", ssh.KEEPER.replace('[ -w "$f" ]', "false"))
     host.processor(max(os.sched_getaffinity(0)), scaling_governor="schedutil")
     assert measured.measurer.describe().facts["governor"] == "schedutil"
     assert "this user may not set it" in measured.said[0]
@@ -208,7 +209,7 @@ def test_a_host_of_another_architecture_is_told(host: FakeHost, measured: Measur
 
 def test_what_says_too_much_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a login script that talks is taken for the host's answers."""
-    monkeypatch.setattr(ssh, "_KEEPER", "while :; do echo word more; done")
+    monkeypatch.setattr(ssh, "KEEPER", "while :; do echo word more; done")
     with pytest.raises(HostError):
         measured.measurer.describe()
 
@@ -224,8 +225,8 @@ def test_a_host_that_floods_standard_error_is_left(
     host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a host fills the disk and the memory of who connects to it: gigabytes in half a minute."""
-    monkeypatch.setattr(ssh, "_CONNECTING", 1)
-    monkeypatch.setattr(ssh, "_ANSWER", 1)
+    monkeypatch.setattr(ssh, "CONNECTING", 1)
+    monkeypatch.setattr(ssh, "ANSWER", 1)
     monkeypatch.setattr(tempfile, "tempdir", str(host.root))
     (host.root / "how").write_text("exec yes 'more and more' >&2\n")
     with pytest.raises(HostError, match="64 KiB came to standard error, and the connection was ended") as told:
@@ -264,8 +265,8 @@ def test_a_host_that_does_not_answer_is_given_up(
     host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, a host that hangs hangs the tool."""
-    monkeypatch.setattr(ssh, "_CONNECTING", 0.2)
-    monkeypatch.setattr(ssh, "_ANSWER", 0.2)
+    monkeypatch.setattr(ssh, "CONNECTING", 0.2)
+    monkeypatch.setattr(ssh, "ANSWER", 0.2)
     (host.root / "how").write_text("exec sleep 5\n")
     with pytest.raises(HostError, match="does not answer"):
         measured.measurer.describe()
@@ -300,7 +301,7 @@ def test_a_lost_connection_ends_the_run_and_cleans_up(host: FakeHost, measured: 
 
 def test_a_full_disk_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     measured.measurer.describe()
-    monkeypatch.setattr(ssh, "_TAKE", 'echo "cat: write error: No space left on device" >&2; exit 1')
+    monkeypatch.setattr(ssh, "TAKE", 'echo "cat: write error: No space left on device" >&2; exit 1')
     with pytest.raises(HostError, match=r"did not arrive whole in .*No space left") as caught:
         measured.run()
     assert "/var/tmp" in caught.value.hint
@@ -344,19 +345,7 @@ def test_an_address_is_read(text: str, address: SshAddress) -> None:
 
 # --- a run ---
 
-SUITE = """\
-format = 1
-name = "two"
-title = "two cases"
-samples = 3
-warmup = 0
-[[cases]]
-targets = ["linux-armv8"]
-operations = ["keygen", "ecdh"]
-implementations = ["micro-ecc"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-"""
+SUITE = suite_text("two", "linux-armv8 / keygen ecdh / micro-ecc / O2 / curves secp256r1", samples=3)
 
 
 class Tool:
@@ -530,10 +519,8 @@ def test_cases_that_are_qemus_alone_are_left_out() -> None:
         (("linux-armv8", "--via", "ssh://board", "--verify"), "does not accept --verify"),
     ],
 )
-def test_a_call_that_cannot_be_is_refused(
-    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_call_that_cannot_be_is_refused(arguments: Sequence[str], said: str, call: Call) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    answer = call("run", *arguments)
     assert answer.status in (1, 2)
     assert said in answer.told

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from readings import attempt, cells, reading, row, titled
+from suite_texts import suite_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.base.units import size_text
@@ -24,22 +25,10 @@ SIZES = (32, 7000, 1 << 20)
 # What an access costs in these tests: fixed, per byte.
 SECURE, PLAIN = (1_000_000, 50), (10_000, 0.5)
 PER_REQUEST = 25_000
-SUITE = """
-format = 1
-name = "storage"
-title = "storage"
-samples = 1
-warmup = 0
-
-[[cases]]
-targets = ["optee"]
-operations = ["storage"]
-implementations = ["mbedtls-ce"]
-optimisations = ["O2"]
-storages = ["ree", "rpmb"]
-actions = ["create", "overwrite"]
-sizes = ["64KiB", "127KiB", "1MiB"]
-"""
+SUITE = suite_text(
+    "storage",
+    "optee / storage / mbedtls-ce / O2 / storages ree rpmb / actions create overwrite / sizes 64KiB 127KiB 1MiB",
+)
 
 
 def access(action: str, size: int, kind: str, place: str, variant: str) -> Row:

@@ -88,7 +88,7 @@ def tool(request: pytest.FixtureRequest) -> Addr2line:
 
 def named(table: SymbolTable) -> dict[str, Function]:
     """The table's functions by their names."""
-    return {one.name: one for one in table._functions}
+    return {one.name: one for one in table.functions}
 
 
 # --- ELF files ---

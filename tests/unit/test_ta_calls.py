@@ -6,7 +6,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from worldwise.libraries.own_code import TA_CALLS
-from worldwise.run.code.heap import _OF_C, _OF_FIRMWARE, _arguments
+from worldwise.run.code.heap import OF_C, OF_FIRMWARE, plugin_arguments
 from worldwise.run.code.ta.calls import UNKNOWN, name_of, ta_targets
 
 SYSTEM, OTHER = "3a2f8978-5dc0-11e8-9c2d-fa7ae01bbebc", "5b9e0e41-2636-11e1-ad9e-0002a5d5c51b"
@@ -50,6 +50,6 @@ def test_a_session_is_one_of_the_ta_that_opened_it() -> None:
 def test_an_allocator_is_known_by_its_names() -> None:
     """Of firmware newlib's too; who has `free` alone gives nothing."""
     rows = [("malloc", 16), ("__libc_malloc", 16), ("aligned_alloc", 32), ("free", 48), ("_malloc_r", 64)]
-    assert _arguments(_OF_C, rows) == ["heap=malloc:0x10", "heap=memalign:0x20", "heap=free:0x30"]
-    assert _arguments(_OF_FIRMWARE, rows)[-1] == "heap=malloc_r:0x40"
-    assert _arguments(_OF_C, [("free", 48)]) == []
+    assert plugin_arguments(OF_C, rows) == ["heap=malloc:0x10", "heap=memalign:0x20", "heap=free:0x30"]
+    assert plugin_arguments(OF_FIRMWARE, rows)[-1] == "heap=malloc_r:0x40"
+    assert plugin_arguments(OF_C, [("free", 48)]) == []

@@ -3,6 +3,7 @@
 
 import pytest
 
+from traces import a_pass
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.own_code import MARKED, Mark
 from worldwise.records.trace import Trace
@@ -25,25 +26,9 @@ def made(
     """A trace of one life (pass 1) with calls of the function: their frames and recursions, and the rows of passes."""
 
     def passed(number: int, frame: int, recursions: int, call: int) -> Pass:
-        parent = 0 if number == 1 else 1
-        return Pass(
-            type="pass",
-            id=number,
-            parent=parent,
-            frame=frame,
-            mark=ENTRY,
-            begin=0,
-            end=0,
-            at=0,
-            instructions=0,
-            lost=0,
-            depth=1,
-            closed=True,
-            events=0,
-            events_dropped=0,
-            call=call,
-            how="returned" if call else "",
-            recursions=recursions,
+        how = "returned" if call else ""
+        return a_pass(
+            number, parent=int(number != 1), frame=frame, mark=ENTRY, call=call, how=how, recursions=recursions
         )
 
     start = {"type": "start", "format": 1, "mode": "stack", "task_switch": 0, "thread_suspend": 0, "thread_resume": 0}

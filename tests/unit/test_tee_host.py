@@ -13,10 +13,11 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-import command_line
+from command_line import Call
 from machines import wait_for
 from remote_run import Notes, machine_with, measured
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
+from suite_texts import suite_text
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -40,24 +41,12 @@ NAMED, ELF = bytes(range(16)) + struct.pack("<I", 0), b"\x7fELF and more"
 HEADER = struct.pack("<IIIIHH", 0x4F545348, 1, len(ELF), 0x70414930, 32, 256)
 # As a dev kit signs it.
 TA = HEADER + bytes(32) + bytes(256) + NAMED + ELF
-SUITE = """\
-format = 1
-name = "calls"
-title = "calls"
-samples = 3
-warmup = 0
-[[cases]]
-targets = ["optee"]
-operations = ["empty-invoke", "attestdiv"]
-implementations = ["mbedtls-nist"]
-optimisations = ["O2"]
-[[cases]]
-targets = ["optee"]
-operations = ["call"]
-implementations = ["mbedtls-nist"]
-optimisations = ["O2"]
-sizes = ["0B"]
-"""
+SUITE = suite_text(
+    "calls",
+    "optee / empty-invoke attestdiv / mbedtls-nist / O2",
+    "optee / call / mbedtls-nist / O2 / sizes 0B",
+    samples=3,
+)
 
 
 class TeeHost(FakeHost):
@@ -88,9 +77,9 @@ class TeeHost(FakeHost):
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeeHost:
     found = TeeHost(tmp_path)
     monkeypatch.setenv("PATH", f"{found.path}:{os.environ['PATH']}")
-    monkeypatch.setattr(ssh, "_SYSTEM", str(found.system))
-    monkeypatch.setattr(ssh, "_DEVICES", str(found.devices))
-    monkeypatch.setattr(ssh, "_PROCESSES", str(found.processes))
+    monkeypatch.setattr(ssh, "SYSTEM", str(found.system))
+    monkeypatch.setattr(ssh, "DEVICES", str(found.devices))
+    monkeypatch.setattr(ssh, "PROCESSES", str(found.processes))
     return found
 
 
@@ -325,10 +314,8 @@ def test_one_variant_is_chosen() -> None:
         (("quick", "--ta-key", DEVELOPMENT), "name its server with --via"),
     ],
 )
-def test_a_call_that_cannot_be_is_refused(
-    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_call_that_cannot_be_is_refused(arguments: Sequence[str], said: str, call: Call) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    answer = call("run", *arguments)
     assert answer.status in (1, 2)
     assert said in answer.told

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from traces import CLIENT, MARK, TraceBuilder, place
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.trace import _WAYS_OUT, Trace, json_schema, read_trace
+from worldwise.records.trace import WAYS_OUT, Trace, json_schema, read_trace
 from worldwise.records.trace_records import FORMAT, KnownRows
 from worldwise.run.traces.trace_cache import with_notes
 
@@ -103,9 +103,9 @@ def test_rows_in_other_words_are_the_same_rows(tmp_path: Path) -> None:
 
 def test_reading_many_calls_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, own code with many calls is read for a minute without a line."""
-    monkeypatch.setattr("worldwise.run.traces.trace_cache._SILENT", 0.0)
-    monkeypatch.setattr("worldwise.run.traces.trace_cache._MANY", 5)
-    monkeypatch.setattr("worldwise.records.trace._EACH", 3)
+    monkeypatch.setattr("worldwise.run.traces.trace_cache.SILENT", 0.0)
+    monkeypatch.setattr("worldwise.run.traces.trace_cache.MANY", 5)
+    monkeypatch.setattr("worldwise.records.trace.EACH", 3)
     said: list[str] = []
     with_notes("app", said.append)(called_often(TraceBuilder(), 4).write(tmp_path / "trace.jsonl"))
     assert [line.rsplit(", in ", 1)[0].rsplit(" in ", 1)[0] for line in said] == [
@@ -304,4 +304,4 @@ def test_there_is_a_schema() -> None:
 def test_the_plugin_says_what_has_a_way_out() -> None:
     """If this fails, the plugin was reworded, and what it cannot do is called a defect."""
     said = "".join(path.read_text(encoding="utf-8") for path in sorted(paths.PLUGIN.glob("*/*.c")))
-    assert [problem for problem in _WAYS_OUT if f'trace_give_up("{problem}"' not in said] == []
+    assert [problem for problem in WAYS_OUT if f'trace_give_up("{problem}"' not in said] == []

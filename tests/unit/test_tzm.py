@@ -59,7 +59,7 @@ def test_the_machine_has_two_programs() -> None:
     target = EMULATED["tz-m33"]
     assert isinstance(target, TrustZoneTarget)
     assert not isinstance(EMULATED["mps2-an505"], TrustZoneTarget)
-    arguments = " ".join(target._arguments())
+    arguments = " ".join(target.qemu_arguments())
     assert "-M mps2-an505 " in arguments
     assert arguments.endswith("-kernel /machine/secure.elf -device loader,file=/machine/program.elf")
     for text, programs in (
@@ -70,7 +70,7 @@ def test_the_machine_has_two_programs() -> None:
         ("bearssl-O2/sha256,size=32B", ("none.elf", "none-secure.elf")),
         ("wolfssl-pqc-O2/encaps,scheme=ml-kem-768", ("ml-kem-768.elf", "ml-kem-768-secure.elf")),
     ):
-        named = target._programs(parse_case(f"tz-m33/{text}"))
+        named = target.program_files(parse_case(f"tz-m33/{text}"))
         assert tuple(named) == ("program", "secure")
         assert tuple(named.values()) == programs
 

@@ -132,7 +132,7 @@ def test_unpacking_ends_when_it_is_told_to(built: Path, tmp_path: Path) -> None:
     beside = UnpackingThread(many, tmp_path / "beside", EMPTY)
     beside.start()
     beside.stop()
-    assert len(beside._lists.result()) < len(many)
+    assert len(beside.unpacked_lists.result()) < len(many)
 
 
 def test_large_cross_compilers_go_beside(tmp_path: Path) -> None:
@@ -157,13 +157,13 @@ def test_a_root_without_its_programs_is_refused(tmp_path: Path) -> None:
     lab = open_lab()
     making = Making(lab.name, "a lab", lab.lock, lab.digest, tmp_path, lab.store, lab.console)
     with pytest.raises(WorldwiseError, match="a lab was made, but has no aarch64-linux-gnu-gcc"):
-        making._require_programs(tmp_path)
+        making.require_programs(tmp_path)
 
 
 def test_a_roots_own_files_are_laid_and_its_digest_says_so(tmp_path: Path) -> None:
     """If this fails, the TeX of the tests dumps fourteen formats, or a root of another making is taken for it."""
     lab = open_lab(name="tex")
-    Making(lab.name, "a TeX", lab.lock, lab.digest, tmp_path, lab.store, lab.console)._lay(tmp_path / "laid")
+    Making(lab.name, "a TeX", lab.lock, lab.digest, tmp_path, lab.store, lab.console).lay_own_files(tmp_path / "laid")
     left_out = (tmp_path / "laid/etc/texmf/web2c/fmtutil.cnf").read_text(encoding="ascii")
     assert "\n#! lualatex " in left_out
     assert " pdflatex " not in left_out

@@ -13,10 +13,10 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.validation import measurement, provenance, record
-from worldwise.validation.bench import CellBench, ExecutedBlock, _passed
+from worldwise.validation.bench import CellBench, ExecutedBlock, read_passes
 from worldwise.validation.blind_test.results import BlindFigures, kept_blind
 from worldwise.validation.cells import CORES, MCU_CORES, Cell, CellCall, call_of, cell_tables, cells, left_out, why_not
-from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
+from worldwise.validation.code import CALL, Code, as_branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.kept_files import (
     BEGIN,
@@ -167,7 +167,7 @@ def test_code_is_cut_into_instructions(tmp_path: Path) -> None:
     content = bytes.fromhex("00bf fff7feff 2de9f04f 7047 1f2003d5")
     thumb, a64 = Code.__new__(Code), Code.__new__(Code)
     for code, is_a64 in ((thumb, False), (a64, True)):
-        code.is_a64, code._segments, code._name = is_a64, [(0x100, content)], tmp_path
+        code.is_a64, code.segments, code.name = is_a64, [(0x100, content)], tmp_path
     assert [part.hex() for part in thumb.instructions((0x100, 4))] == ["00bf", "fff7feff", "2de9f04f", "7047"]
     assert thumb.words((0x10A, 1)) == (0x4770,)
     assert a64.words((0x10C, 1)) == (0xD503201F,)
@@ -178,8 +178,8 @@ def test_code_is_cut_into_instructions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("call", "branch"), [("bl\t", "b\t"), ("blr\t", "br\t"), ("blx\t", "bx\t")])
 def test_a_branch_stands_for_a_call(call: str, branch: str) -> None:
-    assert CALL.sub(_branch, call) == branch
-    assert CALL.sub(_branch, "blt\t") == "blt\t"
+    assert CALL.sub(as_branch, call) == branch
+    assert CALL.sub(as_branch, "blt\t") == "blt\t"
 
 
 def test_no_number_of_a_core_was_fitted_to_what_judges() -> None:
@@ -334,11 +334,11 @@ def test_what_program_and_plugin_say_must_agree() -> None:
         "instructions": 9,
         "cores": {"c": {"cycles": 7, "causes": [7, 0, 0, 0, 0, 0], "outside_instructions": 1}},
     }
-    passed = _passed(call, 2, "x25519-dh 32 plain 2 77 assembly\n", [region, region])
+    passed = read_passes(call, 2, "x25519-dh 32 plain 2 77 assembly\n", [region, region])
     assert (passed.instructions, passed.checksum, passed.cores["c"].calls) == (9, "77", (7, 7))
     for said, regions in (("x25519-dh 32 plain 2 77 assembly", 1), ("x25519-dh 32 alt 2 77 assembly", 2), ("", 2)):
         with pytest.raises(WorldwiseError):
-            _passed(call, 2, said, [region] * regions)
+            read_passes(call, 2, said, [region] * regions)
 
 
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ As root, who has no key is another user of this machine (rogue.py).
 """
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -33,15 +35,20 @@ TESTS = Path(__file__).resolve().parents[1]
 SECRET = "the user's own\n"
 
 
-def attack(what: str, address: str, mark: Path, key: Path | None = None) -> "subprocess.Popen[bytes]":
-    """Start the one who attacks."""
-    words = [sys.executable, "-P", str(TESTS / "rogue.py"), what, address, str(mark), *([str(key)] if key else [])]
-    environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{paths.REPOSITORY / 'src'}"}
-    return subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=None)
+def attack(what: str, address: str, mark: Path, key: Path | None = None) -> BaseProcess:
+    """Start the one who attacks: in a process of one that has loaded dask once, and that knows nothing of this one."""
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload([rogue.__name__])
+    words = (what, address, str(mark), *([str(key)] if key else []))
+    process = forks.Process(target=rogue.main, args=words, daemon=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{TESTS}:{paths.REPOSITORY / 'src'}")
+        process.start()
+    return process
 
 
-def end(process: "subprocess.Popen[bytes]", how: signal.Signals = signal.SIGKILL) -> int:
-    process.send_signal(how)
+def end(process: "subprocess.Popen[bytes]") -> int:
+    process.send_signal(signal.SIGTERM)
     return process.wait(timeout=30)
 
 
@@ -109,7 +116,7 @@ def test_another_user_gets_nothing_of_local_workers(how: str, local: Cluster, tm
     """If this fails, every user of this machine can run programs as the one who measures."""
     assert local.workers
     everywhere = ",".join(f"tls://127.0.0.1:{port}" for _, port in listening(os.getpid()))
-    attack(how, everywhere, tmp_path / "mark").wait(timeout=40)
+    attack(how, everywhere, tmp_path / "mark").join(40)
     assert not (tmp_path / "mark").exists()
     assert answer(local)
 
@@ -122,7 +129,7 @@ def test_temporary_files_are_in_a_folder_of_the_tools_own(local: Cluster, secret
     assert not [
         each
         for each in task_messages.read(
-            local._client.submit(
+            local.client.submit(
                 task_messages.carried, task_messages.packed(eval, ("__import__('sys').path",)), pure=False
             ).result(),
             TypeAdapter(list[str]),
@@ -148,7 +155,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 def test_who_has_the_key_runs_nothing_in_the_scheduler(what: str, inside: tuple[str, Path], tmp_path: Path) -> None:
     """If this fails, a node of the cluster can run programs on the machine of `run`, or write its files."""
     address, key = inside
-    attack(what, address, tmp_path / "mark", key).wait(timeout=40)
+    attack(what, address, tmp_path / "mark", key).join(40)
     assert not list(tmp_path.iterdir())
     assert answers(address, read_key(key), key)
 
@@ -166,7 +173,7 @@ def shared(secret: Path) -> Iterator[tuple[str, Path, int]]:
     process = command("scheduler", address, "--key", str(path))
     wait_for(lambda: path.exists() and bool(listening(process.pid)), "the scheduler", timeout=30)
     yield address, path, process.pid
-    assert end(process, signal.SIGTERM) == 0
+    assert end(process) == 0
 
 
 def command(*words: str) -> "subprocess.Popen[bytes]":
@@ -197,9 +204,9 @@ def test_scheduler_and_worker_listen_where_they_must(shared: tuple[str, Path, in
             wait_for(lambda: bool(cluster.workers), "the worker", timeout=30)
             assert answer(cluster) != worker.pid
             # One case at a time.
-            assert [each["nthreads"] for each in cluster._client.scheduler_info()["workers"].values()] == [1]
+            assert [each["nthreads"] for each in cluster.client.scheduler_info()["workers"].values()] == [1]
     finally:
-        assert end(worker, signal.SIGTERM) == 0
+        assert end(worker) == 0
     assert not has_fallen(secret)
     assert set((secret.parent / "tmp").iterdir()) == before
 
@@ -207,7 +214,7 @@ def test_scheduler_and_worker_listen_where_they_must(shared: tuple[str, Path, in
 @pytest.mark.parametrize("how", ["steal-plainly", "steal"])
 def test_who_has_no_key_gets_nothing_of_a_scheduler(how: str, shared: tuple[str, Path, int], tmp_path: Path) -> None:
     """If this fails, whoever reaches the scheduler can run programs on all workers."""
-    attack(how, shared[0].replace("dask", "tls"), tmp_path / "mark").wait(timeout=40)
+    attack(how, shared[0].replace("dask", "tls"), tmp_path / "mark").join(40)
     assert not (tmp_path / "mark").exists()
 
 
@@ -225,7 +232,7 @@ def test_another_key_is_told(shared: tuple[str, Path, int], tmp_path: Path) -> N
         silent.listen()
         plain = f"tls://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("worldwise.run.workers.keys._ANSWER", 0.2)
+            patch.setattr("worldwise.run.workers.keys.ANSWER", 0.2)
             with pytest.raises(HostError, match="is not a scheduler with a key"):
                 answers(plain, read_key(key), key)
 
@@ -247,5 +254,6 @@ def test_a_worker_that_lies_runs_nothing_here(how: str, shared: tuple[str, Path,
                 with contextlib.suppress(WorldwiseError):
                     answer(cluster)
         finally:
-            end(process)
+            process.kill()
+            process.join(30)
     assert not (tmp_path / "mark").exists()

@@ -89,8 +89,8 @@ class Threads:
         self._caches = {name: root / f"cache-{name}" for name in self.emulators}
         # One task at a time: what it says is then its own.
         self._lock = threading.Lock()
-        monkeypatch.setattr(task, "_this_worker", lambda: TaskAnswer(self.here, worker_name(self.here, "tcp")))
-        monkeypatch.setattr(task, "_bench", self._bench)
+        monkeypatch.setattr(task, "this_worker", lambda: TaskAnswer(self.here, worker_name(self.here, "tcp")))
+        monkeypatch.setattr(task, "bench_of", self._bench)
 
     @property
     def workers(self) -> dict[str, str]:
@@ -130,7 +130,7 @@ class Threads:
         name = self.here
         self.refuse(name, self.asked[-1][0])
         self._caches[name].mkdir(exist_ok=True)
-        bench = Bench(Lab(load_lock(), self._caches[name]), task._said, MeasureOptions(reuse=False, jobs=1))
+        bench = Bench(Lab(load_lock(), self._caches[name]), task.said_by_worker, MeasureOptions(reuse=False, jobs=1))
         bench.emulator = cast(Emulator, self.emulators[name])
         return bench
 

@@ -97,11 +97,12 @@ def folder(root: Path, relative: PurePath | str = "", *, make: bool = False) -> 
     """
     descriptor = os.open(root, _FOLDER)
     try:
+        shown = root / relative
         for part in PurePath(relative).parts:
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, dir_fd=descriptor)
-            inner = _open(part, _FOLDER | os.O_NOFOLLOW, descriptor, root / relative)
+            inner = _open(part, _FOLDER | os.O_NOFOLLOW, descriptor, shown)
             os.close(descriptor)
             descriptor = inner
         yield descriptor
@@ -299,7 +300,7 @@ def remove(root: Path, relative: PurePath | str) -> None:
         with folder(root, relative.parent) as parent:
             if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
                 _refuse_mounts(Path(f"/proc/self/fd/{parent}").readlink() / relative.name)
-                _open_up(relative.name, parent)
+                open_up(relative.name, parent)
                 # Removal goes by descriptors all the way down, so nobody can slip in a link.
                 shutil.rmtree(relative.name, dir_fd=parent, ignore_errors=True)
                 # The second call raises the error for what is left.
@@ -320,7 +321,7 @@ def _refuse_mounts(folder: Path) -> None:
                 raise OSError(errno.EBUSY, "a file system is mounted there; unmount it first", place)
 
 
-def _open_up(name: str, parent: int) -> None:
+def open_up(name: str, parent: int) -> None:
     """Give the owner all rights to a folder and every folder in it; skip those where that fails."""
     _let_enter(name, parent)
     for _, directories, _, descriptor in os.fwalk(name, dir_fd=parent, follow_symlinks=False):
@@ -410,31 +411,35 @@ class _CheckedTree:
 
     def check_folder(self, path: PurePath, found: os.stat_result) -> None:
         """Raises WorldwiseError if a folder has another owner or is too deep."""
-        where = self._own(path, found)
+        self._require_own(path, found)
         if len(path.parts) > self._limits.depth:
-            raise WorldwiseError(f"{where}: more than {self._limits.depth} nested folders.")
+            raise WorldwiseError(f"{self._at(path)}: more than {self._limits.depth} nested folders.")
 
     def check_file(self, path: PurePath, found: os.stat_result) -> None:
         """Raises WorldwiseError if anything but a folder has another owner, is no plain file, or is too large."""
-        where = self._own(path, found)
+        self._require_own(path, found)
         if not stat.S_ISREG(found.st_mode):
-            raise WorldwiseError(f"{where}: is {kind_of(found.st_mode)}, not a file or folder.", _COPY)
+            raise WorldwiseError(f"{self._at(path)}: is {kind_of(found.st_mode)}, not a file or folder.", _COPY)
         if found.st_nlink > 1:
             raise WorldwiseError(
-                f"{where}: has {found.st_nlink} names (hard links): whoever has another one could change it.", _COPY
+                f"{self._at(path)}: has {found.st_nlink} names (hard links): whoever has another one could change it.",
+                _COPY,
             )
         self._total += found.st_size
         if found.st_size > self._limits.file:
-            raise WorldwiseError(f"{where}: has more than {size_words(self._limits.file)}.")
+            raise WorldwiseError(f"{self._at(path)}: has more than {size_words(self._limits.file)}.")
         if self._total > self._limits.total:
             raise WorldwiseError(f"{self._root}: its files have more than {size_words(self._limits.total)}.")
 
-    def _own(self, path: PurePath, found: os.stat_result) -> Path:
-        """Where an entry is, as errors name it. Raises WorldwiseError if it belongs to a stranger."""
-        where = self._root / path.parent / quoted(path.name)
+    def _at(self, path: PurePath) -> Path:
+        """Where an entry is, as errors name it."""
+        return self._root / path.parent / quoted(path.name)
+
+    def _require_own(self, path: PurePath, found: os.stat_result) -> None:
+        """Raises WorldwiseError if an entry belongs to a stranger."""
         if found.st_uid not in self._owners:
             raise WorldwiseError(
-                f"{where}: belongs to another user ({found.st_uid}) than {self._root}, and that user could change it.",
+                f"{self._at(path)}: belongs to another user ({found.st_uid}) than {self._root}, and that user could "
+                "change it.",
                 "copy the file: the copy is yours",
             )
-        return where

@@ -165,9 +165,9 @@ def _status() -> int:
         try:
             if isinstance(error, VanishedError):
                 _begin_again(error)
-            _print_error(error)
+            print_error(error)
         except WorldwiseError as other:
-            _print_error(other)
+            print_error(other)
     except click.ClickException as error:
         # click's message repeats the arguments, which may come from a stranger's list.
         said = io.StringIO()
@@ -182,7 +182,7 @@ def _status() -> int:
             raise
         else:
             cache, place = paths.cache_directory(), Path(str(error.filename))
-            _print_error(paths.cache_error(cache, place, error.strerror or str(error)))
+            print_error(paths.cache_error(cache, place, error.strerror or str(error)))
         status = EXIT_ERROR
     return status
 
@@ -227,7 +227,8 @@ def _plain(text: str) -> None:
     safe_text.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
-def _print_error(error: WorldwiseError) -> None:
+def print_error(error: WorldwiseError) -> None:
+    """Print an error, its details and its hint on standard error."""
     from rich.text import Text
 
     console = safe_text.console(stderr=True, highlight=False)

@@ -224,7 +224,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         safe_text.echo(f"found: {finding}")
     if result.findings:
         safe_text.echo(
-            "The logs end with each problem and its place. `keycache/fuzz/corpus.py add` adds inputs that tests then try."
+            "The logs end with each problem and its place. `keycache/fuzz/corpus.py add` adds inputs, which tests try."
         )
         sys.exit(1)
     if minimise is not None:

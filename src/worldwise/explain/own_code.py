@@ -274,12 +274,12 @@ class OwnExplainer(Explainer):
             span += max(one.end for one in some) - min(one.begin for one in some)
         rest: Counter[str] = Counter()
         for start in starts.values():
-            rest.update(self._outside(start))
+            rest.update(self.outside_of(start))
         whole = sum(start.instructions for start in starts.values())
         together = 1 - rest.total() / whole if whole else 1.0
         return max(inside / span, together) if span else 1.0, rest.most_common(_MOST_NAMED)
 
-    def _outside(self, start: Pass) -> Counter[str]:
+    def outside_of(self, start: Pass) -> Counter[str]:
         """What a start executed outside all regions, by function; each region asks for it."""
         if start.id not in self._outsides:
             found = self._outsides[start.id] = Counter()

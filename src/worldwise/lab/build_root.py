@@ -101,20 +101,20 @@ class Making:
         try:
             for path in (building, stage):
                 path.chmod(0o755)
-            self._repository(stage / "packages")
+            self.make_repository(stage / "packages")
             (stage / "scratch").mkdir(mode=0o755)
-            self._lay(stage / "laid")
+            self.lay_own_files(stage / "laid")
             large = [(package, self.store.path(package)) for package in self.lock.lab if goes_beside(package)]
             beside = UnpackingThread(large, building / "beside", _EMPTY)
             beside.start()
             try:
-                self._make_root(stage, building)
+                self.make_root(stage, building)
                 beside.move_to(building / "root")
             finally:
                 beside.stop()
-            self._require_programs(building / "root")
-            _finish(building / "root")
-            self._describe(building, began)
+            self.require_programs(building / "root")
+            settle_root(building / "root")
+            self.describe(building, began)
             building.rename(directory)
         finally:
             discard(stage)
@@ -129,9 +129,9 @@ class Making:
         if not same:
             require_space(scratch, needed, f"building {self.title}")
 
-    def _describe(self, building: Path, began: float) -> None:
+    def describe(self, building: Path, began: float) -> None:
         """Write the list of a root's files, and its marker."""
-        witness = _witness(building / "root")
+        witness = witness_of(building / "root")
         manifest = {
             "format": 1,
             "digest": self.digest,
@@ -145,7 +145,7 @@ class Making:
         }
         (building / MARKER).write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
 
-    def _repository(self, directory: Path) -> None:
+    def make_repository(self, directory: Path) -> None:
         """Write a flat package repository that has only the lab's packages, the large ones with empty files."""
         directory.mkdir(mode=0o755)
 
@@ -174,14 +174,15 @@ class Making:
         index.write_text("\n".join(entries), encoding="utf-8")
         index.chmod(0o644)
 
-    def _lay(self, directory: Path) -> None:
+    def lay_own_files(self, directory: Path) -> None:
         """Write the root's files that are of no package, from the root on: most roots have none."""
         for name, text in ROOTS[self.name].laid.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="ascii")
 
-    def _make_root(self, stage: Path, building: Path) -> None:
+    def make_root(self, stage: Path, building: Path) -> None:
+        """Makes the root in `building`. Raises WorldwiseError."""
         root = building / "root"
         root.mkdir(mode=0o755)
         if not self.console.is_terminal:
@@ -189,9 +190,10 @@ class Making:
         with self._log.open("w", encoding="utf-8") as log:
             codes = (self._run_as_root if os.geteuid() == 0 else self._run_as_user)(stage, root, log)
         if codes != (0, 0):
-            raise _build_error(self._log, codes, self.title)
+            raise build_error(self._log, codes, self.title)
 
-    def _require_programs(self, root: Path) -> None:
+    def require_programs(self, root: Path) -> None:
+        """Raises WorldwiseError if a root lacks a program that it is made for."""
         for program in ROOTS[self.name].programs:
             if not (root / "usr/bin" / program).exists():
                 raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {self._log}")
@@ -337,7 +339,7 @@ def require_host() -> None:
         raise missing_tool("newuidmap", "uidmap")
 
 
-def _witness(root: Path) -> dict[str, int]:
+def witness_of(root: Path) -> dict[str, int]:
     """Size of every program and every file of 256 KiB or more, by its path below `root`."""
     found: dict[str, int] = {}
     for parent, _, names in os.walk(root):
@@ -351,7 +353,7 @@ def _witness(root: Path) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _finish(root: Path) -> None:
+def settle_root(root: Path) -> None:
     """Remove what mmdebstrap copied from this host, and what depends on the date."""
     for name in ("var/log", "var/cache/apt", "var/lib/apt/lists", "var/tmp"):
         for path in (root / name).glob("*"):
@@ -386,7 +388,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _build_error(log: Path, codes: tuple[int, int], title: str) -> WorldwiseError:
+def build_error(log: Path, codes: tuple[int, int], title: str) -> WorldwiseError:
+    """The error of a build that failed, with what its log says of the reason."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     text = "\n".join(lines)
     tail = "\n".join(lines[-25:])

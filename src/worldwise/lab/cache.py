@@ -68,6 +68,7 @@ KINDS = (
     CacheKind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
     CacheKind("symbols", "tables of symbols", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
     CacheKind("suites", "lists of suites", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
+    CacheKind("pages", "what draws figures in pages", re.compile(r"[0-9a-f]{40}\.js"), "by age"),
     CacheKind("own", "copies of libraries of your own", re.compile(rf"[A-Za-z0-9].*-{_SHORT}"), "by age"),
     CacheKind("results", "what was measured", re.compile("[0-9a-f]{16}"), "measured"),
     CacheKind("traces", "what was traced for `explain`", re.compile("[0-9a-f]{16}"), "measured"),
@@ -82,6 +83,7 @@ _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
     "snapshots": re.compile(r"\.booting-.+"),
     "own": re.compile(r"\.copying-.+"),
     "suites": re.compile(r"[0-9a-f]{40}\.json\.partial"),
+    "pages": re.compile(r"[0-9a-f]{40}\.js\.partial"),
     "results": re.compile(r"\.new-.+"),
     "traces": re.compile(r"\.watching-.+"),
     "scratch": re.compile("tmp.+"),
@@ -159,7 +161,7 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
         "labs": set(roots),
         "downloads": set(_locked_files([*locks.values(), *others.values()])),
         "drift": {drift.place(cache, lock).name for lock in locks.values()},
-        "environments": _environments(),
+        "environments": used_environments(),
     }
     items = []
     for kind in KINDS:
@@ -215,7 +217,7 @@ def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
         yield from (file.sha256 for source in lock.sources for file in source.files)
 
 
-def _environments() -> set[str]:
+def used_environments() -> set[str]:
     """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
     for requirements in ("run", "dask", "test", "build"):

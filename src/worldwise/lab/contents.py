@@ -31,7 +31,7 @@ STATE = "checked.json"
 BUDGET = 0.2
 _FORMAT = 1
 # Files are hashed in batches of at most so many files or bytes.
-_BATCH_FILES = 64
+BATCH_FILES = 64
 _BATCH_BYTES = 16_000_000
 _HASHES_AT_A_TIME = min(4, os.cpu_count() or 1)
 # The program that runs while instructions are counted; worldwise runs no other emulator of the root.
@@ -131,9 +131,9 @@ class Contents:
 
         Returns the list's SHA-256, and what is wrong with a file of `known`: then no list is written.
         """
-        began = _now()
+        began = stamp()
         paths = sorted(_walk(self._root))
-        stats = self._stats(witness)
+        stats = self.stats_of(witness)
         with ThreadPoolExecutor(_HASHES_AT_A_TIME) as pool:
             entries = list(pool.map(lambda path: self._read(path, known or {}), paths))
         wrong = next((entry for entry in entries if isinstance(entry, str)), "")
@@ -165,7 +165,7 @@ class Contents:
         if expected and listed.sum != expected:
             return f"{self._directory / LIST} is not the list that was made with {self._title}"
         state = self._state(listed)
-        now = _now()
+        now = stamp()
         if state.damage:
             return state.damage
         wrong = self._differing(listed.deciding)
@@ -200,7 +200,7 @@ class Contents:
         Args:
             progress: called with the bytes done and all bytes.
         """
-        began, clock = _now(), time.monotonic()
+        began, clock = stamp(), time.monotonic()
         listed = self._load()
         entries = list(listed.entries())
         state = self._state(listed)
@@ -208,7 +208,7 @@ class Contents:
         missing = [f"{self._root / entry.path} is missing" for entry in entries if entry.path not in there]
         added = sorted(there - {entry.path for entry in entries})
         problems = [*missing, *(f"{self._root / path} was added" for path in added)]
-        stats = self._stats(state.stats)
+        stats = self.stats_of(state.stats)
         whole = sum(entry.size for entry in entries)
         done = 0
         for batch in _batches([entry for entry in entries if entry.path in there]):
@@ -228,7 +228,7 @@ class Contents:
 
     def _witnesses(self, listed: _List, state: _State, witness: Iterable[str]) -> str:
         """What is wrong with programs, large files and their folders; touched files are hashed."""
-        stats = self._stats(witness)
+        stats = self.stats_of(witness)
         touched = {path for path in stats if state.stats.get(path) != stats[path]}
         folders = self._folders(stats)
         entered = {folder for folder in folders if state.folders.get(folder) != folders[folder]}
@@ -257,7 +257,7 @@ class Contents:
             if time.monotonic() >= end:
                 break
         if state.next >= len(listed.lines):
-            state.whole, state.round, state.next = state.round, _now(), 0
+            state.whole, state.round, state.next = state.round, stamp(), 0
         return ""
 
     def _differing(self, digests: Mapping[str, str]) -> str:
@@ -266,9 +266,10 @@ class Contents:
     def _all_differing(self, entries: Sequence[Entry]) -> list[str]:
         """What is wrong with files and links; several are hashed at a time."""
         with ThreadPoolExecutor(_HASHES_AT_A_TIME) as pool:
-            return [wrong for wrong in pool.map(self._wrong, entries) if wrong]
+            return [wrong for wrong in pool.map(self.wrong_entry, entries) if wrong]
 
-    def _wrong(self, entry: Entry) -> str:
+    def wrong_entry(self, entry: Entry) -> str:
+        """What is wrong with a file of the list; empty if it is as it was made."""
         path = self._root / entry.path
         try:
             if not entry.sha256:
@@ -300,7 +301,8 @@ class Contents:
             return f"{place} differs from its package's file"
         return Entry(path, entry.st_size, sha256.hexdigest())
 
-    def _stats(self, paths: Iterable[str]) -> dict[str, Stat]:
+    def stats_of(self, paths: Iterable[str]) -> dict[str, Stat]:
+        """Size, times of change in ns and inode of those paths that are there."""
         found = {}
         for path in paths:
             with contextlib.suppress(OSError):
@@ -310,7 +312,7 @@ class Contents:
 
     def _folders(self, paths: Iterable[str]) -> dict[str, Stat]:
         """Size, times and inode of these files' folders: adding or removing a name changes a folder's times."""
-        return self._stats({path.rpartition("/")[0] for path in paths})
+        return self.stats_of({path.rpartition("/")[0] for path in paths})
 
     # --- the two files ---
 
@@ -335,7 +337,7 @@ class Contents:
                 return state
         except (OSError, ValueError, TypeError):
             pass
-        return _State(listed.sum, round=_now(), whole=listed.made, started=listed.made)
+        return _State(listed.sum, round=stamp(), whole=listed.made, started=listed.made)
 
     def _save(self, state: _State) -> None:
         _replace(self._directory / STATE, json.dumps(vars(state)).encode())
@@ -354,7 +356,8 @@ def package_sums(root: Path) -> dict[str, str]:
 # --- helpers ---
 
 
-def _now() -> str:
+def stamp() -> str:
+    """The time in UTC, as texts of this module have it."""
     return datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
 
 
@@ -381,7 +384,7 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     for entry in entries:
         batch.append(entry)
         size += entry.size
-        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+        if len(batch) >= BATCH_FILES or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

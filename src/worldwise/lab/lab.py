@@ -270,7 +270,7 @@ class Lab:
         require_host()
         self.labs.mkdir(parents=True, exist_ok=True)
         self._hold()
-        with self._locked():
+        with self.locked_folder():
             problem = self._found_wrong()
             if not problem:
                 return False
@@ -283,7 +283,7 @@ class Lab:
                     f"folders images, snapshots, results and traces in {self.cache}"
                 )
             self._have_all_that_is_needed()
-            self._build()
+            self.build()
         return True
 
     def _have_all_that_is_needed(self) -> None:
@@ -356,7 +356,8 @@ class Lab:
         problem, _, listed = self._outline()
         return not problem and bool(listed) and recent.is_recent(self.contents.found_whole(listed))
 
-    def _build(self) -> None:
+    def build(self) -> None:
+        """Make the root anew, whatever is there. Raises WorldwiseError."""
         making = Making(self.name, self.title, self.lock, self.digest, self.labs, self.store, self.console)
         making.make(self.directory)
 
@@ -364,7 +365,7 @@ class Lab:
         """Keep others from removing the root while this process runs."""
         cache_locks.hold(self.cache, self.directory)
 
-    def _locked(self) -> AbstractContextManager[None]:
+    def locked_folder(self) -> AbstractContextManager[None]:
         """Hold the lock to make this root; others can be made meanwhile. It ends with the process at the latest."""
 
         def tell() -> None:

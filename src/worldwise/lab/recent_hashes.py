@@ -24,9 +24,9 @@ _Found = list[int | str | float]
 
 # A file that was written later than so many seconds ago may be written again without another time of change: the
 # kernel's clock for files has steps of some milliseconds, a server's clock may differ.
-_SETTLED = 2.0
+SETTLED = 2.0
 # Path -> what stat said before the file was hashed, and its SHA-256.
-_HASHED: dict[str, tuple[list[int], str]] = {}
+HASHED: dict[str, tuple[list[int], str]] = {}
 
 
 class Recent:
@@ -82,7 +82,7 @@ def stat_of(path: Path | str) -> list[int]:
 
 def is_settled(state: list[int]) -> bool:
     """Whether what `stat_of` says would change if the file were written now."""
-    return time.time() - max(state[1:3]) / 1e9 > _SETTLED
+    return time.time() - max(state[1:3]) / 1e9 > SETTLED
 
 
 def sha256_once(path: Path | str, hash_it: Callable[[], str]) -> str:
@@ -92,12 +92,12 @@ def sha256_once(path: Path | str, hash_it: Callable[[], str]) -> str:
     """
     key, entry = str(path), os.lstat(path)
     before = _compared(entry)
-    kept = _HASHED.get(key)
+    kept = HASHED.get(key)
     if kept and kept[0] == before:
         return kept[1]
     digest = hash_it()
     if is_settled(before) and not stat.S_ISLNK(entry.st_mode):
-        _HASHED[key] = (before, digest)
+        HASHED[key] = (before, digest)
     return digest
 
 

@@ -378,7 +378,7 @@ def load_folder(directory: Path) -> Portable:
     if not path.is_symlink() and not path.exists():
         raise undescribed(directory, MANIFEST, ADAPTER)
     manifest = parse(Manifest, read_text(path, "implementation"), path)
-    if manifest.name in _own():
+    if manifest.name in built_in():
         raise WorldwiseError(f"{path}: the name '{manifest.name}' is one of worldwise's own", "choose another name")
     adapter = directory / ADAPTER
     if not adapter.is_file():
@@ -390,7 +390,8 @@ def load_folder(directory: Path) -> Portable:
 
 
 @functools.cache
-def _own() -> dict[str, Portable]:
+def built_in() -> dict[str, Portable]:
+    """The libraries of guest/adapters, by name, without those that a user adds."""
     return {path.stem: load_adapter(path) for path in sorted(paths.PORTABLE.glob("*.c"))}
 
 
@@ -409,7 +410,7 @@ def remove(name: str) -> None:
 
 def portables() -> Mapping[str, Portable]:
     """Every portable implementation by name: the repository's, then those the user brought. Raises WorldwiseError."""
-    return {**_own(), **_added}
+    return {**built_in(), **_added}
 
 
 def find(name: str) -> Portable:

@@ -54,7 +54,7 @@ class Session:
 # Seconds for which a machine that a plugin watches may record nothing: it is some ten times slower than others.
 WATCHED_SILENCE = 1200.0
 # Where no option gives a machine more time.
-_MORE_TIME = {WATCHED_SILENCE: "a machine that is watched is slow: try again while less else runs"}
+MORE_TIME = {WATCHED_SILENCE: "a machine that is watched is slow: try again while less else runs"}
 
 
 class Qemu:
@@ -198,7 +198,7 @@ class Qemu:
                 raise self._error(
                     session,
                     f": {problem}",
-                    f"{_MORE_TIME.get(self._silence_limit, '`--silence` gives it more time')}; the consoles are kept "
+                    f"{MORE_TIME.get(self._silence_limit, '`--silence` gives it more time')}; the consoles are kept "
                     "beside the records",
                 )
             problem = watch.problem(process.pid)

@@ -76,7 +76,7 @@ class Snapshots:
         final = self.directory / digest[:12]
         self.directory.mkdir(parents=True, exist_ok=True)
         with FileLock(self.directory / f".{digest[:12]}.lock"):
-            problem = _problem(final, digest, self._qemu.lab.recent)
+            problem = problem_of(final, digest, self._qemu.lab.recent)
             if not problem:
                 mark_used(final)
                 return final
@@ -130,7 +130,7 @@ class Snapshots:
                 with debugger:
                     _restored_by(sockets / "qmp", self._boot_limit)
                     debugger.run_to(address)
-                    _save(sockets / "qmp", f"/run/{_STATE}")
+                    save_state(sockets / "qmp", f"/run/{_STATE}")
             except (WorldwiseError, OSError, EOFError) as error:
                 self._qemu.end(process)
                 raise_refusal(directory)
@@ -223,7 +223,7 @@ class Snapshots:
             self.booted(session, sockets),
         ):
             try:
-                _save(sockets / "qmp", f"/run/{_STATE}")
+                save_state(sockets / "qmp", f"/run/{_STATE}")
             except (OSError, EOFError) as error:
                 raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
         self._notify(Done(f"booted {machine.name} in {time.monotonic() - began:.1f} s", "boot", machine.name))
@@ -266,7 +266,7 @@ def stopped_well(directory: Path, least_skip: int) -> bool:
     return resumed - ready > least_skip
 
 
-def _problem(directory: Path, digest: str, recent: Recent | None = None) -> str:
+def problem_of(directory: Path, digest: str, recent: Recent | None = None) -> str:
     """Why a saved state cannot be used; empty if it can.
 
     A process hashes its bytes once, unless somebody wrote them: of a state that serves a thousand cases that would be a
@@ -304,7 +304,7 @@ async def _until_restored(client: "QMPClient", limit: float) -> None:
         await sleep(0.02)
 
 
-def _save(socket: Path, inside: str) -> None:
+def save_state(socket: Path, inside: str) -> None:
     """Make QEMU write the stopped machine's state to a file, then quit. Raises WorldwiseError, OSError, EOFError."""
     _talk(socket, lambda client: _until_saved(client, inside))
 

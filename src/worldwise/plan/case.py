@@ -155,7 +155,13 @@ class Unavailable:
 
 def parameters_of(text: str) -> dict[str, str]:
     """Parameters by key, from their text in a case's id."""
-    return dict(word.split("=", 1) for word in text.split(",") if word)
+    return dict(_pairs(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _pairs(text: str) -> tuple[list[str], ...]:
+    # A report asks for those of a row some hundred times.
+    return tuple(word.split("=", 1) for word in text.split(",") if word)
 
 
 def _variant_error(what: str, without: str, variant: str, variants: Sequence[str]) -> WorldwiseError:

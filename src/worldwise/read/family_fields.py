@@ -127,6 +127,13 @@ def _order(of: str, part: Part) -> int:
 P = TypeVar("P", bound=Part)
 
 
+@functools.lru_cache(maxsize=256)
+def _ordered(names: tuple[str, ...], first: tuple[str, ...]) -> list[str]:
+    """The names in the order of `first`; those that it has not stay behind, as they are."""
+    order = {name: number for number, name in enumerate(first)}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
+
+
 @functools.cache
 def _empty(kind: type[Part]) -> Part:
     return kind()
@@ -190,8 +197,7 @@ class WithParts(Result):
             found |= found.pop(name)
         for kind in _kinds(self.OF):
             found |= self.part(kind).model_dump(mode=info.mode)
-        order = {key: number for number, key in enumerate(self.KEYS)}
-        return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+        return {name: found[name] for name in _ordered(tuple(found), self.KEYS)}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

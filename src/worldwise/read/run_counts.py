@@ -102,7 +102,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         if published.table or any(row.against.published or row.against.published_gap for row in rows)
         else "",
         published_table=published.table,
-        budget=_budget_result(rows, budget, whole=not failed and not missing)
+        budget=budget_result(rows, budget, whole=not failed and not missing)
         # A shard may have none of the cases that the whole run's budget judges.
         if budget and (not run.manifest.shard or any(row.against.verdict for row in rows))
         else None,
@@ -121,7 +121,8 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
 def checked_records(run: Run, manifest: CaseManifest) -> CheckedRecords:
     """The records of a complete case. Raises WorldwiseError naming file and line."""
     path = str(run.records_path(manifest.id))
-    return check_records(parse_records(run.case_file(manifest.id), path), manifest.case(), path, unit=run.manifest.unit)
+    records = parse_records(run.case_file(manifest.id, manifest=manifest), path)
+    return check_records(records, manifest.case(), path, unit=run.manifest.unit)
 
 
 def _case_rows(
@@ -159,9 +160,9 @@ def _case_rows(
             against=References(
                 ratio_to_linux=None,
                 microseconds={name: middle / mhz for name, mhz in clocks.items()},
-                published=_published(published, what, average),
+                published=published_figures(published, what, average),
                 published_gap=published.gap(what),
-                verdict=_verdict(budget, measure, place, worst),
+                verdict=verdict_of(budget, measure, place, worst),
                 samples=tuple(counts) if published.has_runs(what) else (),
             ),
             core=str(run.manifest.measured_on.get("core", "")),
@@ -169,7 +170,8 @@ def _case_rows(
         )
 
 
-def _published(published: Published, what: Subject, average: float) -> tuple[PublishedFigure, ...]:
+def published_figures(published: Published, what: Subject, average: float) -> tuple[PublishedFigure, ...]:
+    """What others published of a subject, beside an average in instructions."""
     return tuple(
         PublishedFigure(
             source=beside.figure.source,
@@ -185,7 +187,8 @@ def _published(published: Published, what: Subject, average: float) -> tuple[Pub
     )
 
 
-def _verdict(budget: Budget | None, measure: str, place: str, worst: int) -> Verdict | None:
+def verdict_of(budget: Budget | None, measure: str, place: str, worst: int) -> Verdict | None:
+    """Whether the worst count, in instructions, fits the budget; None of what the budget does not judge."""
     if not budget or measure not in budget.measures or place != budget.place:
         return None
     return Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
@@ -235,7 +238,8 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
             )
 
 
-def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult:
+def budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult:
+    """What rows' verdicts come to; they fit only if they are of a whole run."""
     verdicts = [row.against.verdict for row in rows if row.against.verdict]
     exceeded = sum(not verdict.fits for verdict in verdicts)
     fits = False if exceeded else True if verdicts and whole else None

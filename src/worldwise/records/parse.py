@@ -39,13 +39,13 @@ Record = (
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of one record."""
-    return _adapter().json_schema()
+    return record_adapter().json_schema()
 
 
 def parse_line(line: str | bytes, file: str, number: int) -> Record:
     """The record on one line. Raises WorldwiseError naming `file`, the line `number` and the field."""
     try:
-        return _adapter().validate_json(line)
+        return record_adapter().validate_json(line)
     except ValidationError as error:
         raise _refusal(error, line, file, number) from error
 
@@ -68,7 +68,7 @@ def parse_records(data: bytes, file: str) -> list[Record]:
     if not data:
         raise WorldwiseError(f"{file}: empty: the measured program sent nothing.")
     records: list[Record] = []
-    validate = _adapter().validate_json
+    validate = record_adapter().validate_json
     stream = io.BytesIO(data)
     while line := stream.readline(MOST_LINE):
         number = len(records) + 1
@@ -99,7 +99,7 @@ def _refusal(error: ValidationError, line: str | bytes, file: str, number: int) 
 
 
 @functools.cache
-def _adapter() -> TypeAdapter[Record]:
+def record_adapter() -> TypeAdapter[Record]:
     """Reads any record: those that every case can have, and those that the families declare."""
     kinds = (Annotated[model, Tag(model.tag)] for model in evidence_models())
     evidence: Any = Annotated[_any_of(kinds), Discriminator(_evidence_kind)]
@@ -130,12 +130,12 @@ def _evidence_kind(value: Any) -> str | None:
     """The tag of an evidence record's model: by its measure, and by its mark if several models share the measure."""
     fields = value if isinstance(value, dict) else vars(value)
     measure = fields.get("measure")
-    tags, marks = _evidence_tags()
+    tags, marks = evidence_tags()
     return tags.get((str(measure), not marks.isdisjoint(fields)), measure)
 
 
 @functools.cache
-def _evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
+def evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
     """The tags of evidence by (measure, has a mark), and all marks. Raises TypeError if two models look the same."""
     own: dict[tuple[str, bool], str] = {}
     for model in evidence_models():

@@ -63,7 +63,7 @@ MOST_LINE = 32 * 2**20
 MOST_RECORDS = 2_000_000
 MOST_ROWS = 8_000_000
 # After so many passes whoever reads a trace is told how many there were.
-_EACH = 10_000
+EACH = 10_000
 
 
 class TraceTooLargeError(WorldwiseError):
@@ -95,7 +95,7 @@ _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 
 
 # What the plugin cannot do of what was asked for, which is no defect, and the way out.
-_WAYS_OUT = {
+WAYS_OUT = {
     "calls that are regions stand in one another too deeply": "64 may be open at a time, of all threads: choose fewer "
     "functions with --region",
 }
@@ -279,7 +279,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path, tell: Callable[[int], None]
                 sums.take(record)
             case Pass():
                 passes.append(record)
-                if not len(passes) % _EACH:
+                if not len(passes) % EACH:
                     tell(len(passes))
             case TraceStart():
                 start = record
@@ -310,8 +310,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path, tell: Callable[[int], None]
                 end = record
     if start is None or end is None:
         raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end by itself")
-    if end.problem in _WAYS_OUT:
-        raise WorldwiseError(f"{end.problem}, at {end.problem_at:#x}.", _WAYS_OUT[end.problem])
+    if end.problem in WAYS_OUT:
+        raise WorldwiseError(f"{end.problem}, at {end.problem_at:#x}.", WAYS_OUT[end.problem])
     if end.problem:
         raise WorldwiseError(
             f"{path}: the plugin met something it does not understand, so its counts cannot be trusted: "

@@ -255,12 +255,12 @@ class BoardTarget:
                 f"{self.board.ram // 1024} KiB of RAM): {error.message}",
                 "the program has all operations of its curve or scheme, and the bench around them",
             ) from None
-        programs = self._programs(case)
+        programs = self.program_files(case)
         return Machine(
             name=f"{self.name}-{case.variant}",
             files={f"{name}.elf": image.file(program) for name, program in programs.items()},
             digests={f"{name}.elf": image.files[program] for name, program in programs.items()},
-            arguments=self._arguments(),
+            arguments=self.qemu_arguments(),
             images={image.name: image.digest},
             ready=None,
             symbols={name: image.file(program) for name, program in programs.items()},
@@ -272,7 +272,7 @@ class BoardTarget:
         """The program's command line: operation, warm-up, samples and parameters."""
         return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
-    def _programs(self, case: Case) -> dict[str, str]:
+    def program_files(self, case: Case) -> dict[str, str]:
         """The machine's programs -> the image's files; the first is the measured one."""
         return {"program": f"{self._part(case)}.elf"}
 
@@ -294,7 +294,8 @@ class BoardTarget:
             implementation, case.optimisation, self.name, self.board, folder, self.unit, self.serial
         )
 
-    def _arguments(self) -> tuple[str, ...]:
+    def qemu_arguments(self) -> tuple[str, ...]:
+        """QEMU's arguments for the board's machine and its program."""
         return (
             "-M", self.board.emulated.machine,
             "-nic", "none",

@@ -61,7 +61,7 @@ class OpteeMachineTarget:
             kernel(),
             optee_images.optee(_core(case), case.optimisation, _feature(case)),
             programs,
-            optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
+            optee_images.net_initramfs(initramfs) if self.host_program(case) else initramfs,
         )
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
@@ -87,7 +87,7 @@ class OpteeMachineTarget:
             parts[optee_images.SPMC_MANIFEST] = (firmware, optee_images.SPMC_MANIFEST)
         files = {name: part.file(file) for name, (part, file) in parts.items()}
         ta = APPS[case_app(case)].uuid
-        beside = self._beside(case)
+        beside = self.host_program(case)
         return Machine(
             name=self._name(case),
             files=files,
@@ -120,7 +120,7 @@ class OpteeMachineTarget:
         own = (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
         return (*own, *settings(case))
 
-    def _beside(self, case: Case) -> HostProgram | None:
+    def host_program(self, case: Case) -> HostProgram | None:
         """The host program that runs beside the case's machine."""
         return images_of(case).beside(case) or self.beside
 
@@ -128,7 +128,7 @@ class OpteeMachineTarget:
         words = (
             "optee",
             case_app(case),
-            "net" * bool(self._beside(case)),
+            "net" * bool(self.host_program(case)),
             case.variant,
             _feature(case),
             case.options,

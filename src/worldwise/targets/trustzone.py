@@ -27,7 +27,8 @@ def secure_parts(secure: Secure) -> dict[str, Path]:
 class TrustZoneTarget(BoardTarget):
     """A board of boards/ with `[secure]`: libraries stand in the secure program, their caller in the measured one."""
 
-    def _programs(self, case: Case) -> dict[str, str]:
+    def program_files(self, case: Case) -> dict[str, str]:
+        """The files of a case's two programs, by what the machine calls them."""
         if case.implementation == GATEWAY:
             given = dict(case.parameters)
             kind = given.get("float", FLOATS[0])
@@ -38,7 +39,7 @@ class TrustZoneTarget(BoardTarget):
     def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
         if case.implementation != GATEWAY:
             return super()._footprint(case, image)
-        for program in self._programs(case).values():
+        for program in self.program_files(case).values():
             # Whether it fits: nothing is linked for a way between the states alone.
             image.sizes("footprint.json", program.removesuffix(".elf"), "memory")
         return None
@@ -61,6 +62,7 @@ class TrustZoneTarget(BoardTarget):
             settings={**recipe.settings, "PLAN": json.dumps(plan)},
         )
 
-    def _arguments(self) -> tuple[str, ...]:
-        *common, _kernel, _program = super()._arguments()
+    def qemu_arguments(self) -> tuple[str, ...]:
+        """As a board's, with the secure program as kernel and the other one loaded beside it."""
+        *common, _kernel, _program = super().qemu_arguments()
         return (*common, "-kernel", "/machine/secure.elf", "-device", "loader,file=/machine/program.elf")

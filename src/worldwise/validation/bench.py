@@ -130,10 +130,10 @@ class CellBench:
             ]
             result = lab.run(command, binds=binds, timeout=_TIMEOUT)
             lines = files.read_bytes(out / "cycles", _MOST_OUTPUT, out).decode().splitlines()
-        return _passed(call, built.calls, result.stdout, [json.loads(line) for line in lines])
+        return read_passes(call, built.calls, result.stdout, [json.loads(line) for line in lines])
 
 
-def _passed(call: CellCall, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
+def read_passes(call: CellCall, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
     """What the program and the plugin said, checked against each other."""
     regions = [line for line in lines if line["type"] == "region"]
     words = said.split()

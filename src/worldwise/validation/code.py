@@ -45,8 +45,8 @@ class Code:
         content = content_of(program, str(program))
         machine, segments = ask(content, ("machine",), ("segments",), what=str(program))
         self.is_a64 = machine == "EM_AARCH64"
-        self._segments = [(address, content[offset : offset + size]) for offset, size, address, _, _ in segments]
-        self._name = program
+        self.segments = [(address, content[offset : offset + size]) for offset, size, address, _, _ in segments]
+        self.name = program
 
     def words(self, place: Place) -> tuple[int, ...]:
         """The instructions of a block, as numbers. Raises WorldwiseError if they are not in the program."""
@@ -55,7 +55,7 @@ class Code:
     def instructions(self, place: Place) -> tuple[bytes, ...]:
         """The instructions of a block, as they lie in memory. Raises WorldwiseError if they are not in the program."""
         pc, instructions = place
-        for begin, content in self._segments:
+        for begin, content in self.segments:
             at = pc - begin
             found: list[bytes] = []
             while at >= 0 and len(found) < instructions and at + 2 <= len(content):
@@ -64,7 +64,7 @@ class Code:
                 at += size
             if len(found) == instructions and at <= len(content):
                 return tuple(found)
-        raise WorldwiseError(f"{self._name}: has no code at {pc:#x}")
+        raise WorldwiseError(f"{self.name}: has no code at {pc:#x}")
 
 
 def is_vector(word: int) -> bool:
@@ -105,7 +105,7 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
     if len(lines) != len(every):
         raise WorldwiseError(f"llvm-mc knows {len(lines):,} of {len(every):,} instructions")
     # It takes a call for 100 cycles; a branch is what the call itself costs.
-    lines = [CALL.sub(_branch, line) for line in lines]
+    lines = [CALL.sub(as_branch, line) for line in lines]
     at, regions = 0, []
     for block in blocks:
         regions += ["# LLVM-MCA-BEGIN", *lines[at : at + len(block)], "# LLVM-MCA-END"]
@@ -120,7 +120,7 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
     return {place: cycles[block] / ITERATIONS for place, block in content.items()}
 
 
-def _branch(call: re.Match[str]) -> str:
+def as_branch(call: re.Match[str]) -> str:
     """The branch that stands for a call: b for bl, br for blr, bx for blx."""
     return "b" + call[0].removeprefix("bl")
 

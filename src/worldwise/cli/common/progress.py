@@ -34,7 +34,7 @@ class Steps(Notes):
 
     def __init__(self) -> None:
         super().__init__()
-        self._live: Progress | None = None
+        self.live: Progress | None = None
 
     def note(self, text: str) -> None:
         """Print a line. One that says that work begins is shown, with its time, until the next."""
@@ -42,15 +42,15 @@ class Steps(Notes):
         super().note(text)
         if self.console.is_terminal and isinstance(text, Begun) and not isinstance(text, Done):
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-            self._live = Progress(*columns, console=self.console, transient=True)
-            self._live.add_task(text)
-            self._live.start()
+            self.live = Progress(*columns, console=self.console, transient=True)
+            self.live.add_task(text)
+            self.live.start()
 
     def end(self) -> None:
         """Take the live line away."""
-        if self._live:
-            self._live.stop()
-            self._live = None
+        if self.live:
+            self.live.stop()
+            self.live = None
 
 
 class Display(Notes):

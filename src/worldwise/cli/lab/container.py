@@ -80,7 +80,7 @@ def image_command(file: Path, wheel: Path, age: float | None) -> None:
         work = Path(name, "blobs")
         work.mkdir()
         packages = Path(name, "packages")
-        _install(wheel, packages, python.removeprefix("python"))
+        install_wheel(wheel, packages, python.removeprefix("python"))
         layers = [
             _system(work, base),
             _program(work, packages, _PACKAGES.format(python=python), f"worldwise {version}, revision {revision}"),
@@ -144,7 +144,7 @@ def _file_of(wheel: Path, name: str) -> bytes:
     return content
 
 
-def _install(wheel: Path, target: Path, python: str) -> None:
+def install_wheel(wheel: Path, target: Path, python: str) -> None:
     """Have pip put the wheel and the packages of its requirements into a folder, for another Python than this one."""
     command = [sys.executable, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-compile", "--target", str(target), "--python-version", python, "--implementation", "cp"]

@@ -140,7 +140,7 @@ def _words(found: Proposal, new: Lock, before: str, after: str, suite: str, comp
 
 def _measured(suite: str, runs: Path) -> None:
     # A failed case (status 1) is for the comparison to report, but a run that never began has nothing to compare.
-    _call(["run", suite, "--runs", str(runs), "--locked"], (0, 1))
+    call_tool(["run", suite, "--runs", str(runs), "--locked"], (0, 1))
     if not runs.is_dir() or not any(runs.iterdir()):
         raise WorldwiseError(f"`worldwise run {suite}` left no run", "its words are above")
 
@@ -149,7 +149,7 @@ def _compared(runs: dict[str, Path], path: Path) -> str:
     sides = [str(next(runs[side].iterdir())) for side in ("old", "new")]
     # The second run is of a checkout with another lock, so of another revision.
     allowed = [word for what in ("lab", "images", "worldwise") for word in ("--allow", what)]
-    _call(["compare", *sides, *allowed, "--write", f"markdown={path}"], (0,))
+    call_tool(["compare", *sides, *allowed, "--write", f"markdown={path}"], (0,))
     return path.read_text(encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ def _explained(suite: str, runs: Path, folder: Path) -> None:
         run, file = str(next(runs.iterdir())), str(folder / f"{number}.json")
         words = ["explain", run, "--case", case.id, "--measure", measure, "--format", "json", "--output", file]
         # A case that failed in one lab has no functions there; the comparison says that it failed.
-        _call([*words, "--locked"], (0, 1))
+        call_tool([*words, "--locked"], (0, 1))
 
 
 def _functions(old: Path, new: Path) -> str:
@@ -196,7 +196,8 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
     return [[name, f"{was:,}", f"{now:,}", f"{now - was:+,}"] for name, was, now in [whole, *pairs[:_MOST_FUNCTIONS]]]
 
 
-def _call(words: Sequence[str], allowed: tuple[int, ...]) -> None:
+def call_tool(words: Sequence[str], allowed: tuple[int, ...]) -> None:
+    """Runs the tool with these words. Raises WorldwiseError if its status is not allowed."""
     safe_text.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
     status = subprocess.run([sys.executable, "-P", "-m", "worldwise", *words], check=False).returncode
     if status not in allowed:

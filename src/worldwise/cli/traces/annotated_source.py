@@ -23,7 +23,7 @@ from worldwise.records.models import Sample
 from worldwise.report.explaining.annotated_source import annotated_sections
 
 _MOST_SOURCE = 4 * 2**20
-_SECONDS = 60
+PATIENCE = 60
 _LIMITS = Limits(address_space=2 * GIB, processes=64, file_size=64 * MIB, memory=2 * GIB)
 _OBJDUMP = {"EM_AARCH64": "aarch64-linux-gnu-objdump", "EM_ARM": "arm-none-eabi-objdump"}
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]{1,16}):\t(.*)")
@@ -32,8 +32,10 @@ _INSTRUCTION = re.compile(r"\s*([0-9a-f]{1,16}):\t(.*)")
 def annotated(explainer: Explainer, session: Session, sample: Sample, wanted: SourceWanted) -> list[Section]:
     """The sections of a function in a sample. Raises WorldwiseError if it was not executed."""
     found = annotate(explainer, sample, wanted.annotate or "*")
-    texts = {name: text for name in sources(found) if (text := _source(name, wanted.sources or [Path()]))}
-    code = {number: _code(session.lab, one) for number, one in enumerate(found)} if wanted.instructions else None
+    texts = {name: text for name in sources(found) if (text := read_source(name, wanted.sources or [Path()]))}
+    code = (
+        {number: instructions_of(session.lab, one) for number, one in enumerate(found)} if wanted.instructions else None
+    )
     return annotated_sections(found, texts, code)
 
 
@@ -60,7 +62,7 @@ def path_within(name: str, root: Path) -> PurePosixPath | None:
     return None
 
 
-def _source(name: str, folders: Sequence[Path]) -> list[str]:
+def read_source(name: str, folders: Sequence[Path]) -> list[str]:
     """The lines of a source file, found in a folder by the end of its path; none if it is in none of them."""
     for root in (folder.resolve() for folder in folders):
         if path := path_within(name, root):
@@ -69,7 +71,7 @@ def _source(name: str, folders: Sequence[Path]) -> list[str]:
     return []
 
 
-def _code(lab: Lab, one: Annotated) -> dict[int, str]:
+def instructions_of(lab: Lab, one: Annotated) -> dict[int, str]:
     """What each instruction of a function is, by objdump in the sandbox; none if it does not say."""
     content = one.table.file
     tool = _OBJDUMP.get(ask(content, ("machine",), what=one.image)[0]) if content else None
@@ -84,6 +86,6 @@ def _code(lab: Lab, one: Annotated) -> dict[int, str]:
         said = ""
         with contextlib.suppress(WorldwiseError):
             binds: list[Bind] = [(place / "elf", "/elf", "ro")]
-            said = lab.run(command, binds=binds, timeout=_SECONDS, limits=_LIMITS).stdout
+            said = lab.run(command, binds=binds, timeout=PATIENCE, limits=_LIMITS).stdout
     matches = map(_INSTRUCTION.fullmatch, said.splitlines())
     return {int(match[1], 16): " ".join(match[2].split()) for match in matches if match}

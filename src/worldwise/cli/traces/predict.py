@@ -181,7 +181,7 @@ def predict(**typed: Any) -> int:
     tables = known.tables(model.cores)
     cases = _asked(call, tables)
     if budget:
-        budget = _of_own_code(budget, call.region, [case for case, _ in cases])
+        budget = budget_of_own_code(budget, call.region, [case for case, _ in cases])
         check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
     rules, errors = load_rules(), load_errors()
@@ -220,7 +220,7 @@ def _budget(call: PredictCall) -> Budget | None:
     return replace(found, place=region.place) if found and region.place else found
 
 
-def _of_own_code(budget: Budget, region: PredictedRegion, cases: Sequence[Case]) -> Budget:
+def budget_of_own_code(budget: Budget, region: PredictedRegion, cases: Sequence[Case]) -> Budget:
     """The budget of a user's own code: it has one measure at one place, which nobody has to name."""
     if any(case.target != OWN for case in cases):
         return budget

@@ -47,7 +47,7 @@ class Marks:
     def of_case(self, case_id: str) -> Mark | None:
         """Where the function of a case's region begins, else the measure's line in worldwise.toml; None for neither."""
         if case_id not in self._known:
-            self._known[case_id] = self._function(case_id) or self._measure(case_id)
+            self._known[case_id] = self.function_mark(case_id) or self._measure(case_id)
         return self._known[case_id]
 
     def of_file(self, path: Path, line: int) -> Mark:
@@ -67,12 +67,12 @@ class Marks:
         found: dict[tuple[str, str], str] = {}
         for case_id in cases:
             moved = [one for one in comparison.moved if one.case == case_id and one.b][:_MOST_FUNCTIONS]
-            manifest = self._own(case_id) if moved else None
+            manifest = self.own_manifest(case_id) if moved else None
             if manifest is None:
                 continue
             try:
-                self._bring(manifest)
-                lines = self._dearest(*self._explained(manifest), moved)
+                self.bring_code(manifest)
+                lines = self._dearest(*self.explained_runs(manifest), moved)
             except WorldwiseError as error:
                 safe_text.echo(f"{case_id}: its lines are not known: {error.message}", err=True)
                 continue
@@ -95,18 +95,19 @@ class Marks:
                 found[one.function] = mark
         return found
 
-    def _own(self, case_id: str) -> CaseManifest | None:
+    def own_manifest(self, case_id: str) -> CaseManifest | None:
+        """What the run says of a case of a user's own code; None of another case."""
         manifest = self._run.case(case_id) if case_id in self._run.manifest.cases else None
         return None if manifest is None or manifest.target != OWN else manifest
 
-    def _bring(self, manifest: CaseManifest) -> None:
+    def bring_code(self, manifest: CaseManifest) -> None:
         """Have the code of a case known to this process. Raises WorldwiseError."""
         from worldwise.cli.traces.plugin_runs import with_own
 
         if not own_code.is_known(manifest.implementation):
             with_own(self._run, ())
 
-    def _explained(self, manifest: CaseManifest) -> "tuple[Explainer, Sample]":
+    def explained_runs(self, manifest: CaseManifest) -> "tuple[Explainer, Sample]":
         """The explainer of a case of own code, and its median call. Raises WorldwiseError."""
         # These take long to load, and a run within its limits needs none of them.
         from worldwise.cli.traces.plugin_runs import Session, outermost
@@ -117,16 +118,17 @@ class Marks:
         explainer = Session(load_rules(), fresh=False).explainer(case, self._run)
         return explainer, explainer.sample(measure, outermost(places))
 
-    def _function(self, case_id: str) -> Mark | None:
-        manifest = self._own(case_id)
+    def function_mark(self, case_id: str) -> Mark | None:
+        """Where the function of a case stands; None if nobody knows."""
+        manifest = self.own_manifest(case_id)
         if manifest is None:
             return None
         try:
-            self._bring(manifest)
+            self.bring_code(manifest)
             region = own_code.find(manifest.implementation).manifest.regions[manifest.operation]
             if region.command is not None or region.address >= own_code.MARKED:
                 return None
-            return self.of_source(*begins(*self._explained(manifest), region.function))
+            return self.of_source(*begins(*self.explained_runs(manifest), region.function))
         except WorldwiseError as error:
             safe_text.echo(f"{case_id}: its line is not known: {error.message}", err=True)
             return None

@@ -45,7 +45,7 @@ def memory_section(explainer: OwnExplainer, ready: Ready, regions: Sequence[tupl
             peak = explainer.ta_peak(within) if within else peak
         most = heap_of(calls)
         row += [f"{most.heap:,}"] if most else ["-"] if heap else []
-        rows.append([*row, _way(peak)])
+        rows.append([*row, way_words(peak)])
     headers = ["region", "stack\nbytes", *(["TA's\nbytes"] if is_ta else []), *(["heap\nbytes"] if heap else [])]
     notes = ["stack: of the deepest call, from its first instruction on, without interrupts and signals."]
     notes += ["heap: that the call had asked for, more than at its begin, at a time."] if heap else []
@@ -76,7 +76,7 @@ def _deepest(calls: Sequence[Pass], of: Callable[[Pass], int | None]) -> Pass | 
     return max(known, key=lambda one: of(one) or 0, default=None)
 
 
-def _way(peak: PeakStack | None) -> str:
+def way_words(peak: PeakStack | None) -> str:
     """The functions on the way to the deepest point: of many the first and the last ones; of a TA from its own entry
     point on, which OP-TEE's library has called.
     """
@@ -142,7 +142,7 @@ def ta_words(explainer: OwnExplainer, ready: Ready) -> list[str]:
     ((_, _, stack, heap, heap_bytes),) = ask(code.folder / TA_ELF, ("ta_memory",), what="the TA")
     deepest = max(starts, key=lambda one: one.ta_stack or 0)
     taken = (deepest.ta_stack or 0) + _PARAMETERS
-    words = [stack_words(taken, stack - _FRAMEWORK, _way(explainer.ta_peak(deepest)))]
+    words = [stack_words(taken, stack - _FRAMEWORK, way_words(explainer.ta_peak(deepest)))]
     if heap:
         least = least_data_size(starts)
         words.append(f"TA_DATA_SIZE: {least:,} is the least for what was executed, and it is {heap_bytes:,}.")

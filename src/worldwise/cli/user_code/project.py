@@ -63,7 +63,7 @@ def _baselines(opened: Opened, typed: Baselines) -> Baselines:
 def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines, name: str, console: Console) -> int:
     print_section(_regions(made), console)
     for one in made:
-        for line in _words(one):
+        for line in notes_of(one):
             print_prose(console, f"{one.name}: {line}")
     found = [*verdicts(opened, made), *_times(run, opened, made)]
     over = [one for one in found if not one.kept]
@@ -97,7 +97,7 @@ def _screen(run: Run, opened: Opened, made: Sequence[Made], baselines: Baselines
     return status
 
 
-def _words(one: Made) -> list[str]:
+def notes_of(one: Made) -> list[str]:
     """What a reader of a measure's figures must know."""
     # Of a TA without regions all calls of libteec are sought, and nobody has asked for those that it lacks.
     lacking = unentered(one.ready) if one.measure.regions else []

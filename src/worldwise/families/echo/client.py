@@ -31,9 +31,9 @@ from worldwise.lab.sandbox.limits import MIB
 from worldwise.plan.case import Case
 
 # As in guest/apps/echo: the port of both sides, the card's address, and the address of the host's listener.
-_PORT = 7
-_CARD = "10.0.2.15"
-_HOST = "10.0.2.100"
+PORT = 7
+CARD = "10.0.2.15"
+HOST = "10.0.2.100"
 _LOOPBACK = "127.0.0.1"
 # The record that the measured program writes when its server is ready.
 _READY = b'"result":"ready"'
@@ -63,11 +63,11 @@ class EchoClient:
             if dict(self.case.parameters)["server"] == "socket":
                 # The TA can only connect. QEMU connects for it, at its start, to the listener here.
                 listener.listen(1)
-                forward = f"guestfwd=tcp:{_HOST}:{_PORT}-tcp:{_LOOPBACK}:{port}"
+                forward = f"guestfwd=tcp:{HOST}:{PORT}-tcp:{_LOOPBACK}:{port}"
                 client = _Client(self.case, directory, live, listener, None)
             else:
                 listener.close()
-                forward = f"hostfwd=tcp:{_LOOPBACK}:{port}-{_CARD}:{_PORT}"
+                forward = f"hostfwd=tcp:{_LOOPBACK}:{port}-{CARD}:{PORT}"
                 client = _Client(self.case, directory, live, None, port)
             client.start()
             try:

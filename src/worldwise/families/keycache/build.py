@@ -219,7 +219,7 @@ def packages(output: Path, ta: Path | None = None, notify: Notify = _silent, *, 
     Raises WorldwiseError if `ta` is not the key cache's, `output` cannot be written, or the build fails.
     """
     if ta is not None:
-        _require_ta(ta)
+        require_ta(ta)
     _make(output)
     built = _store(notify).get(packages_recipe(ta, mosquitto(notify) if plugin else None)).file("packages")
     copies = []
@@ -238,7 +238,8 @@ def _make(folder: Path) -> None:
         raise WorldwiseError(f"{folder}: {error.strerror}", "name a folder that exists or can be made") from None
 
 
-def _require_ta(ta: Path) -> None:
+def require_ta(ta: Path) -> None:
+    """Raises WorldwiseError if a file is not a key cache's TA that can be read."""
     way_out = f"name the file {TA_UUID}.ta that `make -C keycache ta` made with your platform's dev kit"
     try:
         with ta.open("rb") as file:

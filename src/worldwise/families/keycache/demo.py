@@ -52,9 +52,9 @@ _CARD = "10.0.2.15"
 _SERVER_PORT = 6380
 _BROKER_PORT = 8883
 # guest/apps/keycache/demo/demo.c reads these, and makes what the broker's configuration names.
-_FOR_THE_MACHINE = ("server.crt", "server.key", "ca.crt", "acl")
+FOR_THE_MACHINE = ("server.crt", "server.key", "ca.crt", "acl")
 _CONFIGURATION = "mosquitto.conf"
-_FOR_THE_BROKER = (f"{BROKER}.crt", f"{BROKER}.key", _CONFIGURATION)
+FOR_THE_BROKER = (f"{BROKER}.crt", f"{BROKER}.key", _CONFIGURATION)
 _MOSQUITTO = f"""listener {_BROKER_PORT} 0.0.0.0
 cafile /etc/keycached/ca.crt
 certfile /etc/keycached/server.crt
@@ -80,12 +80,12 @@ HELPER = "keycache_mqtt.py"
 # A file of this name in the demo's folder has the machine kill one of its two programs. It then leaves it away for a
 # moment.
 KILLS = {"kill-server": "server", "kill-broker": BROKER}
-_RANDOM = "random"
+RANDOM = "random"
 _RANDOM_BYTES = 256
 
 # Seconds: until the server must answer (it takes some twenty on an idle host), for one attempt, between two attempts,
 # and for a command to end after a signal.
-_START_LIMIT = 600.0
+START_LIMIT = 600.0
 _ATTEMPT_LIMIT = 10.0
 _LOOK = 0.2
 _END_LIMIT = 5.0
@@ -167,7 +167,7 @@ def serve(options: DemoOptions, lab: Lab, notify: Callable[[str], None], ready: 
         _free_port(options.mqtt_port if options.mqtt else 0, "--mqtt-port") as mqtt_port,
         _certificates(options, notify),
     ):
-        beside = _HostEnd(options, port, mqtt_port, ready)
+        beside = DemoEnd(options, port, mqtt_port, ready)
         lab.ensure()
         if options.mqtt:
             keycache.broker(notify)
@@ -178,9 +178,9 @@ def serve(options: DemoOptions, lab: Lab, notify: Callable[[str], None], ready: 
         beside.stop = emulator.stop
         with tempfile.TemporaryDirectory(prefix="ww-keycache-") as temporary:
             work = Path(temporary)
-            for name in (*_FOR_THE_MACHINE, *(_FOR_THE_BROKER if options.mqtt else ())):
+            for name in (*FOR_THE_MACHINE, *(FOR_THE_BROKER if options.mqtt else ())):
                 shutil.copyfile(options.directory / name, work / name)
-            (work / _RANDOM).write_bytes(os.urandom(_RANDOM_BYTES))
+            (work / RANDOM).write_bytes(os.urandom(_RANDOM_BYTES))
             program = [target.executable, str(int(time.time())), str(int(options.mqtt)), *options.server_options]
             problem = "the key cache's server has ended unexpectedly"
             emulator.snapshot(machine)
@@ -246,7 +246,7 @@ def _free_port(port: int, option: str) -> Iterator[int]:
 
 
 @dataclass
-class _HostEnd:
+class DemoEnd:
     """The host's end of the machine; see machine.HostProgram."""
 
     options: DemoOptions
@@ -274,17 +274,17 @@ class _HostEnd:
             thread.join()
 
     def _work(self, live: Path) -> None:
-        if not self._answers(self.port, "the key cache's server", b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"):
+        if not self.answers(self.port, "the key cache's server", b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"):
             return
         if self.options.mqtt:
             for name in self.options.clients:
                 key = (self.options.directory / f"{name}{SECRET}").read_bytes()
                 words = [b"SET", name.encode(), key]
                 request = b"*3\r\n" + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
-                if not self._answers(self.port, f"the key cache's server, asked to keep {name}'s key,", request):
+                if not self.answers(self.port, f"the key cache's server, asked to keep {name}'s key,", request):
                     return
             # Any client that says nothing is waited for: a TLS handshake shows that the broker is there.
-            if not self._answers(self.mqtt_port, "the broker"):
+            if not self.answers(self.mqtt_port, "the broker"):
                 return
         self.ready(self.port, self.mqtt_port)
         if self.options.command:
@@ -294,12 +294,12 @@ class _HostEnd:
         while not self._over.wait(_LOOK):
             self._pass_kills(live)
 
-    def _answers(self, port: int, who: str, request: bytes = b"", due: bytes = b"+OK\r\n") -> bool:
+    def answers(self, port: int, who: str, request: bytes = b"", due: bytes = b"+OK\r\n") -> bool:
         """Waits until somebody answers the administrator as is due. Returns False if the machine ends first."""
         folder = self.options.directory
         context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
         context.load_cert_chain(folder / f"{ADMIN}.crt", folder / f"{ADMIN}.key")
-        until = time.monotonic() + _START_LIMIT
+        until = time.monotonic() + START_LIMIT
         while not self._over.wait(_LOOK):
             # QEMU accepts a connection even while nothing in the machine listens, then closes it.
             with contextlib.suppress(OSError):
@@ -309,7 +309,7 @@ class _HostEnd:
                     if not request or connection.recv(64) == due:
                         return True
             if time.monotonic() > until:
-                self.problem = f"{who} did not answer within {_START_LIMIT:.0f} s"
+                self.problem = f"{who} did not answer within {START_LIMIT:.0f} s"
                 self.stop()
                 return False
         return False

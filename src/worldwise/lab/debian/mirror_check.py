@@ -23,11 +23,11 @@ from worldwise.lab.debian.web import Redirect
 from worldwise.lab.host.network import without_password
 
 # Requests at a time: a mirror serves many others.
-_AT_A_TIME = 6
+AT_A_TIME = 6
 # Files after which progress is reported.
 _TOLD = 60
 # Seconds for one whole answer, and before a request that got none is made again.
-_PATIENCE, _PAUSE = 20, 2.0
+PATIENCE, PAUSE = 20, 2.0
 
 State = Literal["there", "vanished", "changed", "unanswered"]
 
@@ -107,8 +107,8 @@ def _left(
     sizes = [item.file.size for item in wanted]
     found: list[MirrorAnswer] = []
     left = []
-    with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        found += pool.map(ask, addresses[:_AT_A_TIME], sizes)
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        found += pool.map(ask, addresses[:AT_A_TIME], sizes)
         if all(answer.state == "unanswered" for answer in found):
             found += found[:1] * (len(wanted) - len(found))
         for number, item in enumerate(wanted):
@@ -130,25 +130,25 @@ def ask(address: str, size: int) -> MirrorAnswer:
         return _in_folder(Path(unquote(match[1])), size)
     answer = _in_time(address, size)
     if answer.state == "unanswered":
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
         answer = _in_time(address, size)
     return answer
 
 
 def _in_time(address: str, size: int) -> MirrorAnswer:
-    """What an address answers; a server that sends a byte now and then is left after _PATIENCE too."""
+    """What an address answers; a server that sends a byte now and then is left after PATIENCE too."""
     answers: list[MirrorAnswer] = []
     thread = threading.Thread(target=lambda: answers.append(_head(address, size)), daemon=True)
     thread.start()
-    thread.join(_PATIENCE)
-    return answers[0] if answers else MirrorAnswer("unanswered", f"no answer: not whole after {_PATIENCE} s")
+    thread.join(PATIENCE)
+    return answers[0] if answers else MirrorAnswer("unanswered", f"no answer: not whole after {PATIENCE} s")
 
 
 def _head(address: str, size: int) -> MirrorAnswer:
     request = urllib.request.Request(address, method="HEAD", headers={"User-Agent": "worldwise"})
     try:
         # Made anew each time: proxies and authorities are those of the environment.
-        with urllib.request.build_opener(Redirect).open(request, timeout=_PATIENCE) as answer:
+        with urllib.request.build_opener(Redirect).open(request, timeout=PATIENCE) as answer:
             return _sized(answer.headers.get("Content-Length", ""), size)
     except urllib.error.HTTPError as error:
         error.close()

@@ -21,7 +21,7 @@ OTHER_MIRROR = f"set {MIRROR_VARIABLE} to a mirror or an archive of old packages
 # What runs now; several threads call apt at a time.
 _RUNNING: "set[subprocess.Popen[str]]" = set()
 # Bytes a second of the slowest line that is waited for, and seconds that are waited anyway.
-_SLOWEST, _LEAST_PATIENCE = 20_000, 120.0
+SLOWEST, LEAST_PATIENCE = 20_000, 120.0
 # Unit of the shell's limit of a file's size, in bytes.
 _BLOCK = 512
 
@@ -100,7 +100,7 @@ def download(
     Raises subprocess.TimeoutExpired.
     """
     if timeout is None:
-        timeout = _LEAST_PATIENCE + sum(one.most for one in files) / _SLOWEST
+        timeout = LEAST_PATIENCE + sum(one.most for one in files) / SLOWEST
     blocks = -(-max(one.most for one in files) // _BLOCK)
     command = ["/bin/sh", "-c", 'ulimit -f "$1"; shift; exec "$@"', "sh", str(blocks)]
     command += [str(APT_HELPER), *apt_options(), *(word for option in options for word in ("-o", option))]
@@ -150,7 +150,7 @@ def _host_mirrors() -> list[str]:
     return parse_index_targets(result.stdout, _host_codename())
 
 
-def _mmdebstrap_mirror(suite: str) -> list[str]:
+def mmdebstrap_mirror(suite: str) -> list[str]:
     """What mmdebstrap would take by itself: it writes its sources, then runs the hook, which ends it."""
     mode = "root" if os.geteuid() == 0 else "unshare"
     command = ["mmdebstrap", f"--mode={mode}", "--variant=custom", "--format=tar"]
@@ -164,7 +164,7 @@ def mirrors(suite: str) -> Iterator[str]:
     """Mirrors to try in order: WORLDWISE_DEBIAN_MIRROR if set, else the host's, then mmdebstrap's."""
     chosen = os.environ.get(MIRROR_VARIABLE, "").split()
     seen: set[str] = set()
-    sources: list[Callable[[], list[str]]] = [_host_mirrors, lambda: _mmdebstrap_mirror(suite)]
+    sources: list[Callable[[], list[str]]] = [_host_mirrors, lambda: mmdebstrap_mirror(suite)]
     if chosen:
         sources = [lambda: chosen]
     for source in sources:

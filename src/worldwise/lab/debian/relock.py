@@ -249,7 +249,7 @@ def _follow(apt: _AptRoot, name: str, architecture: str) -> str:
     return leads[0]
 
 
-def _chosen(plan: str) -> list[str]:
+def chosen_packages(plan: str) -> list[str]:
     """What apt would install, each as name:architecture=version, from the words of a simulation."""
     found = re.findall(r"^Inst (\S+) \((\S+) .*\[(\w+)\]\)", plan, re.MULTILINE)
     # "all" packages are asked for as native ones: that is the index they are in.
@@ -278,7 +278,7 @@ def lab_packages(apt: _AptRoot, wish: Wish) -> list[Package]:
     plan = apt.call(
         "apt-get", "install", "--simulate", "--yes", f"?essential?architecture({NATIVE})", *wish.lab.packages
     )
-    chosen = _chosen(plan)
+    chosen = chosen_packages(plan)
     lab = [_package(fields) for fields in _paragraphs(apt.call("apt-cache", "show", *chosen))]
     if len(lab) != len(chosen):
         raise WorldwiseError(f"apt chose {len(chosen)} packages but described {len(lab)}", "try again")

@@ -88,7 +88,7 @@ class UnpackingThread:
     def start(self) -> None:
         """Begin to unpack."""
         self._folder.mkdir(mode=0o755)
-        self._lists = self._thread.submit(self._unpack_all)
+        self.unpacked_lists = self._thread.submit(self._unpack_all)
 
     def stop(self) -> None:
         """End what still runs, and wait for that."""
@@ -102,7 +102,7 @@ class UnpackingThread:
 
         Raises WorldwiseError: a package that could not be unpacked.
         """
-        lists = self._lists.result()
+        lists = self.unpacked_lists.result()
         for folder in self._empty:
             shutil.rmtree(self._folder / folder.lstrip("/"), ignore_errors=True)
         _move(self._folder, root)

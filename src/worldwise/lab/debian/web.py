@@ -23,9 +23,9 @@ AT_A_TIME = 2
 _TRIES = 5
 # Seconds of a pause that a server asks for without saying how long, doubled each time; of the longest that is waited
 # for; and of all pauses together that one server gets.
-_PAUSE, _LONGEST, _ALL = 5.0, 120.0, 300.0
+PAUSE, _LONGEST, ALL = 5.0, 120.0, 300.0
 # Seconds without any answer; bytes a second of the slowest line that is waited for; seconds that are waited anyway.
-_SILENCE, _SLOWEST, _LEAST = 30.0, 20_000, 60.0
+_SILENCE, SLOWEST, LEAST = 30.0, 20_000, 60.0
 _PIECE = 1 << 16
 # Statuses that ask for a pause.
 _BUSY = (http.client.TOO_MANY_REQUESTS, http.client.SERVICE_UNAVAILABLE)
@@ -120,7 +120,7 @@ class Server:
     def _pause(self, said: str, attempt: int) -> str:
         """Note the pause that the server asks for; why it is not waited for, or nothing."""
         seconds = _seconds(said)
-        wanted = _PAUSE * 2**attempt if seconds is None else max(1.0, seconds)
+        wanted = PAUSE * 2**attempt if seconds is None else max(1.0, seconds)
         if wanted > _LONGEST:
             return f"it asks to wait {wanted:.0f} s, which is too long"
         with self._lock:
@@ -128,8 +128,8 @@ class Server:
             more = now + wanted - max(now, self._until)
             if more <= 0:
                 return ""
-            if self._waited + more > _ALL:
-                return f"it asked for more than {_ALL:.0f} s of pauses in all"
+            if self._waited + more > ALL:
+                return f"it asked for more than {ALL:.0f} s of pauses in all"
             self._waited += more
             self._until = now + wanted
         self.told(f"{self.name} asks to wait {wanted:.0f} s")
@@ -137,7 +137,7 @@ class Server:
 
     def _once(self, address: str, path: Path, most: int, headers: Mapping[str, str]) -> None:
         """One request. Raises _Failed; a server that sends a byte now and then is left in time."""
-        patience = _LEAST + most / _SLOWEST
+        patience = LEAST + most / SLOWEST
         ended: list[_Failed | None] = []
         left = threading.Event()
 

@@ -44,8 +44,8 @@ IMAGES_SIZE = 4_000_000_000
 MACHINE_MEMORY = 1536 * MIB
 # Seconds that a program may take to print its version.
 _PATIENCE = 20
-_SETTINGS = Path("/proc/sys")
-_CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
+SETTINGS = Path("/proc/sys")
+CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
 # Where users have their extra ids.
 ID_FILES = (Path("/etc/subuid"), Path("/etc/subgid"))
 _NETWORK = "network"
@@ -146,7 +146,7 @@ def _forbidden() -> str:
         ("kernel/apparmor_restrict_unprivileged_userns", "1"),
     ):
         with contextlib.suppress(OSError):
-            if (_SETTINGS / name).read_text(encoding="ascii").strip() == forbids and os.geteuid() != 0:
+            if (SETTINGS / name).read_text(encoding="ascii").strip() == forbids and os.geteuid() != 0:
                 return f"{name.replace('/', '.')} is {forbids}"
     return ""
 
@@ -239,8 +239,8 @@ def available_memory() -> int:
     values = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.endswith(" kB")}
     free = values["MemAvailable"]
     with contextlib.suppress(OSError, ValueError):
-        limit = int(_CGROUP_MEMORY.read_text(encoding="ascii"))
-        free = min(free, limit - int(_CGROUP_MEMORY.with_name("memory.current").read_text(encoding="ascii")))
+        limit = int(CGROUP_MEMORY.read_text(encoding="ascii"))
+        free = min(free, limit - int(CGROUP_MEMORY.with_name("memory.current").read_text(encoding="ascii")))
     return free
 
 

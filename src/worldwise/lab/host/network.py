@@ -17,11 +17,11 @@ from worldwise.lab.sandbox.network import PROXIES
 
 # Variables that name a file of certificate authorities to OpenSSL and Python, curl, requests, pip, git and cargo.
 BUNDLES = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO")
-_DEFAULT_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+DEFAULT_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # More mirrors than this are not tried.
 _MOST_MIRRORS = 3
 # Seconds for one mirror's whole answer, and for the answer to begin.
-_PATIENCE, _ANSWER = 20, 8
+PATIENCE, _ANSWER = 20, 8
 # Bytes of a Release file; Debian's have 200 KB.
 _MOST_RELEASE = 2**24
 
@@ -81,10 +81,10 @@ def _certificates() -> Iterator[Point]:
         yield _bundle(Path(value), ", ".join(names))
     if named:
         return
-    if _DEFAULT_BUNDLE.is_file():
-        yield _bundle(_DEFAULT_BUNDLE, "the system's")
+    if DEFAULT_BUNDLE.is_file():
+        yield _bundle(DEFAULT_BUNDLE, "the system's")
     else:
-        found = f"there is no {_DEFAULT_BUNDLE}: mirrors and registries with https cannot be checked"
+        found = f"there is no {DEFAULT_BUNDLE}: mirrors and registries with https cannot be checked"
         yield Point("certificates", "note", found, "install ca-certificates if one of them is needed")
 
 
@@ -135,9 +135,9 @@ def _mirror_problem(mirror: str, suite: str) -> str:
     options.append("Acquire::Retries=0")
     with tempfile.TemporaryDirectory(prefix="worldwise-doctor-") as name:
         try:
-            result = download([Fetch(address, Path(name, "Release"), _MOST_RELEASE)], options, _PATIENCE)
+            result = download([Fetch(address, Path(name, "Release"), _MOST_RELEASE)], options, PATIENCE)
         except subprocess.TimeoutExpired:
-            return f"no answer within {_PATIENCE} s"
+            return f"no answer within {PATIENCE} s"
         if Path(name, "Release").exists():
             return ""
     last = result.stderr.strip().splitlines()[-1:] or ["no answer"]

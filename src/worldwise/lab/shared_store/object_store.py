@@ -25,7 +25,7 @@ from worldwise.lab.sandbox.limits import BUILD
 # What a folder that machines share may have: what a build may leave, and folders besides. No result has as much.
 LIMITS = files.TreeLimits(file=BUILD.file_size, total=BUILD.disk, entries=2 * MOST_FILES, depth=64)
 # A member has a header, a header of a long name with its records, and fills its last block.
-_MOST_ARCHIVE = LIMITS.total + LIMITS.entries * 4096
+MOST_ARCHIVE = LIMITS.total + LIMITS.entries * 4096
 # What an archive cannot have a file for: a name that is there, or that of a file as a folder.
 _NO_PLACE = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP)
 _TAR = ".tar"
@@ -106,13 +106,13 @@ class Objects:
         """Copy a folder to a free name; what is wrong with it, or nothing. None if it is not there."""
         with tempfile.TemporaryDirectory(dir=copy.parent) as work:
             archive = Path(work, "archive")
-            wrong = self.fetch_file(kind, name + _TAR, archive, _MOST_ARCHIVE)
+            wrong = self.fetch_file(kind, name + _TAR, archive, MOST_ARCHIVE)
             if wrong is None or wrong:
                 return wrong
-            if not _whole(archive):
+            if not has_own_digest(archive):
                 return "its SHA-256 does not fit its content"
             try:
-                _unpack(archive, copy)
+                unpack(archive, copy)
             except archives.ArchiveError as error:
                 return str(error)
         return ""
@@ -261,7 +261,7 @@ def _pack(folder: Path, archive: Path) -> None:
         file.write(digest.encode())
 
 
-def _whole(archive: Path) -> bool:
+def has_own_digest(archive: Path) -> bool:
     """Whether an archive has its own SHA-256 behind it."""
     digest, left = hashlib.sha256(), archive.stat().st_size - _DIGEST
     with archive.open("rb") as file:
@@ -271,7 +271,7 @@ def _whole(archive: Path) -> bool:
         return file.read() == digest.hexdigest().encode()
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+def unpack(archive: Path, folder: Path) -> None:
     """Write the files of an archive, which may be a stranger's, to a new folder. Raises OSError, ArchiveError."""
     folder.mkdir()
     most = min(LIMITS.total, room(folder))

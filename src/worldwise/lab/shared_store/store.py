@@ -135,7 +135,7 @@ class Shared:
                     return False
                 wrong = wrong or problem(copy)
                 if not wrong:
-                    return _settle(copy, final)
+                    return settle(copy, final)
             self._notify(f"{where} is damaged; worldwise makes it again: {wrong}")
             store.remove(kind, name)
         return False
@@ -184,7 +184,7 @@ class _Folder:
         path = self._path(kind, name)
         try:
             with files.folder(self._directory, kind) as source, files.folder(copy.parent) as target:
-                _copy_file(source, name, target, copy.name, min(most, room(copy.parent)), path, sync=False)
+                copy_file(source, name, target, copy.name, min(most, room(copy.parent)), path, sync=False)
         except FileNotFoundError:
             return None
         except _Damage as error:
@@ -196,11 +196,11 @@ class _Folder:
             os.mkdir("copy", dir_fd=work)
             with files.folder(folder) as source, files.folder_in(work, "copy", self._path(kind, name)) as target:
                 _Copying(folder, LIMITS.total, sync=True).folder(source, target)
-            _settle("copy", name, work, final)
+            settle("copy", name, work, final)
 
     def put_file(self, kind: str, name: str, source: Path) -> None:
         with self._new(kind) as (work, final), files.folder(source.parent) as parent:
-            _copy_file(parent, source.name, work, "copy", _MOST, source, sync=True)
+            copy_file(parent, source.name, work, "copy", _MOST, source, sync=True)
             # Another writer's file has the same bytes.
             os.rename("copy", name, src_dir_fd=work, dst_dir_fd=final)
 
@@ -236,7 +236,7 @@ class _Folder:
         return self._directory / kind / name
 
 
-def _settle(whole: Path | str, final: Path | str, whole_in: int | None = None, final_in: int | None = None) -> bool:
+def settle(whole: Path | str, final: Path | str, whole_in: int | None = None, final_in: int | None = None) -> bool:
     """Give a whole folder, or a file, its name; True also if another one has it already, which has the same content.
 
     Names are of open folders if these are given.
@@ -282,7 +282,7 @@ class _Copying:
                     self.folder(inner, made, depth + 1)
             else:
                 most = min(self._bytes, LIMITS.file)
-                self._bytes -= _copy_file(source, name, target, name, most, self._shown, sync=self._sync)
+                self._bytes -= copy_file(source, name, target, name, most, self._shown, sync=self._sync)
 
     def _names(self, folder: int) -> list[str]:
         names = []
@@ -298,7 +298,7 @@ class _Copying:
         return _Damage(errno.EFBIG, words, str(self._shown))
 
 
-def _copy_file(source: int, name: str, target: int, new: str, most: int, shown: Path, *, sync: bool) -> int:
+def copy_file(source: int, name: str, target: int, new: str, most: int, shown: Path, *, sync: bool) -> int:
     """Copy a regular file from an open folder to a free name in another. Returns its bytes. Raises OSError."""
     try:
         file = files.open_in(source, name, most, shown)

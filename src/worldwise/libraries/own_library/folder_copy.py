@@ -15,7 +15,7 @@ from worldwise.lab.cache_locks import mark_used
 from worldwise.lab.image import check_files
 
 # No library's sources are larger than these limits.
-_MOST_FILES = 20_000
+MOST_FILES = 20_000
 
 _MOST_FOLDERS = 5_000
 
@@ -40,7 +40,7 @@ def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] 
             shown = directory / relative
             try:
                 size = source.stat().st_size
-                if size > left or len(listed) >= _MOST_FILES:
+                if size > left or len(listed) >= MOST_FILES:
                     raise _too_much(directory)
                 (copy / relative).parent.mkdir(parents=True, exist_ok=True)
                 # A file can grow while it is copied, so the copy itself is limited too.
@@ -66,7 +66,7 @@ def copy_folder(directory: Path, name: str, store: Path, leave: Collection[str] 
 
 def _too_much(directory: Path) -> WorldwiseError:
     return WorldwiseError(
-        f"{directory}: has more than {_MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
+        f"{directory}: has more than {MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
         "remove everything but the sources from it, or give a folder within it",
     )
 

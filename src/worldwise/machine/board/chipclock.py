@@ -22,7 +22,7 @@ _LOOP = struct.pack("<4H", 0x680A, 0x0C52, 0x4158, 0xE7FB)  # ldr r2, [r1]; lsrs
 # Bytes below the stack's top, where the loop stands: nothing runs yet.
 _BELOW = 256
 # Seconds of the host that the loop runs, and that a register may take to become what is waited for.
-_RUNS, _WAITS = 1.0, 2.0
+RUNS, _WAITS = 1.0, 2.0
 # An oscillator without a crystal may be some per cent off, which is not a wrong setting.
 _OFF = 0.05
 
@@ -78,7 +78,7 @@ class ChipClock:
             server.set_register(register, value)
         server.send("c")
         began = time.monotonic()
-        said = server.wait(_RUNS)
+        said = server.wait(RUNS)
         asked = time.monotonic()
         if said is not None or not server.interrupt():
             raise HostError(

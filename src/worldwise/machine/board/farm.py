@@ -31,7 +31,7 @@ _ACQUIRED = re.compile(
 # What the client says of a place that this user has locked already, on this computer.
 _OWN = re.compile(r"You have already acquired place \S+\.$", re.MULTILINE)
 # Seconds for the client, and for the server to listen after the power was away.
-_ANSWER, _LISTENS = 60.0, 30.0
+_ANSWER, LISTENS = 60.0, 30.0
 _MOST_SAID = 64 * 1024
 
 
@@ -83,7 +83,7 @@ class FarmServer:
         found = self._found or self._begin()
         self._found = found
         address = Address(found.host, found.port, str(self._place))
-        deadline = time.monotonic() + _LISTENS
+        deadline = time.monotonic() + LISTENS
         while True:
             try:
                 connection = socket.create_connection((found.host, found.port), 5)

@@ -37,7 +37,7 @@ _FAILED = 0xFFFFFFFF
 # Bytes of one call: a record is much shorter.
 _MOST_WRITTEN = 64 * 1024
 # Seconds between looks at the serial line.
-_LOOK = 0.05
+LOOK = 0.05
 _HEX = re.compile("([0-9a-fA-F]{2})+")
 
 
@@ -287,7 +287,7 @@ class _Case:
             return self._server.wait(min(silence, max(deadline - time.monotonic(), 0)))
         self._line.heard = time.monotonic()
         while time.monotonic() < min(deadline, self._line.heard + silence):
-            said = self._server.wait(_LOOK)
+            said = self._server.wait(LOOK)
             self._keep(self._line.take())
             if said is not None:
                 return said

@@ -21,7 +21,7 @@ from worldwise.machine.board.gdbserver import Address, GdbServer
 from worldwise.machine.program_output import Listener, Log
 
 # Seconds within which it must listen, and within which it must end when asked.
-_LISTENS, _ENDS = 30.0, 3.0
+LISTENS, ENDS = 30.0, 3.0
 # And for the last words of one that has ended by itself.
 _LAST_WORDS = 0.5
 # The status of what could not be executed, as a shell has it, and setpriv.
@@ -29,7 +29,7 @@ _NOT_EXECUTED = (126, 127)
 # Of its log: bytes that are read, lines that an error shows.
 _LOG_BYTES, _LOG_LINES = 64 * 1024, 15
 # And bytes that it may have: a server that is left alone with a loose cable says the same for hours.
-_MOST_LOG = 16 * 1024 * 1024
+MOST_LOG = 16 * 1024 * 1024
 
 _RULES = (
     "udev rules let your user open it (Debian's package openocd brings some, for the user at the console and "
@@ -153,7 +153,7 @@ class StartedServer:
 
     def _connection(self) -> socket.socket | None:
         """A connection to the port; None if the server ends, or does not listen in time."""
-        process, deadline = self._process, time.monotonic() + _LISTENS
+        process, deadline = self._process, time.monotonic() + LISTENS
         while process is not None and process.poll() is None and time.monotonic() < deadline:
             try:
                 return socket.create_connection((self.address.host, self.address.port), 1)
@@ -198,7 +198,7 @@ class StartedServer:
         self._ends.callback(shutil.rmtree, empty, ignore_errors=True)
         try:
             process = subprocess.Popen(
-                [*_mortal(), program, *kind.arguments(self._start.name, port, other)],
+                [*mortal(), program, *kind.arguments(self._start.name, port, other)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -212,8 +212,8 @@ class StartedServer:
                 f"--via {kind.program}: {kind.program} cannot be started: {error.strerror}.", kind.package
             ) from None
         assert process.stdout
-        self._process, self._listener = process, Listener(process.stdout, Log(log, _MOST_LOG))
-        self._ends.callback(self._listener.stop, _ENDS)
+        self._process, self._listener = process, Listener(process.stdout, Log(log, MOST_LOG))
+        self._ends.callback(self._listener.stop, ENDS)
 
     def _said(self) -> str:
         if self._listener and self._process and self._process.poll() is not None:
@@ -228,10 +228,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_ENDS)
+            process.wait(ENDS)
 
 
-def _mortal() -> list[str]:
+def mortal() -> list[str]:
     """What makes a program end with this one even if nobody is left to end it; nothing if the host lacks it."""
     return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 

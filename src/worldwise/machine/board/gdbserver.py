@@ -22,7 +22,7 @@ VTOR = 0xE000ED08
 # xPSR.T: the core executes Thumb code. A core without it faults at its first instruction.
 _THUMB = 1 << 24
 # Seconds for a reply; erasing a large sector of flash takes some of them.
-_REPLY, _ERASING = 10.0, 60.0
+REPLY, ERASING = 10.0, 60.0
 # Bytes of a packet that are no data: `vFlashWrite:`, an address, a length, the frame.
 _FRAME = 32
 _LEAST_PACKET, _MOST_PACKET = 128, 16384
@@ -82,7 +82,7 @@ class GdbServer:
     def __init__(self, address: Address, connection: socket.socket | None = None) -> None:
         self.address = address
         try:
-            connection = connection or socket.create_connection((address.host, address.port), _REPLY)
+            connection = connection or socket.create_connection((address.host, address.port), REPLY)
         except OSError as error:
             raise HostError(
                 f"{address}: no GDB server can be reached there: {error.strerror or error}.",
@@ -90,7 +90,7 @@ class GdbServer:
             ) from None
         # Packets are small, and each waits for a reply.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.client = GdbClient(connection, _REPLY)
+        self.client = GdbClient(connection, REPLY)
         # Bytes of a packet, and whether binary data may be written: the server is asked, or tried.
         self._packet, self._binary = _LEAST_PACKET, True
         try:
@@ -139,10 +139,10 @@ class GdbServer:
             self.client.interrupt()
         except OSError as error:
             self.lost(error)
-        said = self.wait(_REPLY)
+        said = self.wait(REPLY)
         # What it was just about to say comes first.
         while said and said[0] in "OF":
-            said = self.wait(_REPLY)
+            said = self.wait(REPLY)
         return said is not None and said.startswith(("S", "T"))
 
     def lost(self, error: Exception) -> NoReturn:
@@ -226,10 +226,10 @@ class GdbServer:
 
     def monitor(self, command: str) -> bool:
         """Have the server carry out a command of its own. Returns whether it did."""
-        reply = self.ask("qRcmd," + command.encode().hex(), _ERASING)
+        reply = self.ask("qRcmd," + command.encode().hex(), ERASING)
         # What the command prints comes first.
         while re.fullmatch("O([0-9a-fA-F]{2})+", reply):
-            reply = self.wait(_ERASING) or ""
+            reply = self.wait(ERASING) or ""
         # The last of it may stand in the place of OK.
         return reply == "OK" or bool(re.fullmatch("([0-9a-fA-F]{2})+", reply))
 
@@ -347,7 +347,7 @@ class GdbServer:
         self._flash_command(b"vFlashDone")
 
     def _flash_command(self, command: bytes) -> None:
-        reply = self.ask(command, _ERASING)
+        reply = self.ask(command, ERASING)
         if reply != "OK":
             self.refused(f"write the flash ({command.partition(b':')[0].decode()})", reply)
 

@@ -28,7 +28,7 @@ _FIRST = b"~00000000 "
 # guest's longest record.
 _MOST_NOISE, _LONGEST = 4096, 4096
 # Seconds without a byte after which nothing more comes of a program that has ended.
-_QUIET = 1.0
+QUIET = 1.0
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class SerialLine:
 
     def rest(self, sent: int) -> Iterator[bytes]:
         """The records that are still on the way of a program that has ended, and has sent so many."""
-        while self._frames.come < sent and (data := self._read(_QUIET)):
+        while self._frames.come < sent and (data := self._read(QUIET)):
             yield from self._frames.take(data)
         self._frames.finish(sent)
 

@@ -32,14 +32,14 @@ _FORMAT = 5
 # Bytes of a file. OP-TEE's core with its debug information has 6 MB.
 _MOST_FILE = 256 * 2**20
 # What the process may take: bytes of memory, seconds of processor time, bytes of its answer.
-MEMORY, _SECONDS, _MOST_ANSWER = 2 * 2**30, 60, 32 * 2**20
+MEMORY, SECONDS, MOST_ANSWER = 2 * 2**30, 60, 32 * 2**20
 # Of the clock: more, since others use the machine too.
-_PATIENCE = 10 * _SECONDS
+_PATIENCE = 10 * SECONDS
 _HINT = "build it again; if it came from others, `readelf --all FILE` shows its content"
 _MAGIC = b"\x7fELF"
 _NO_ELF = "give the linked ELF file itself, not a source, a script, an archive, a .bin or .hex file"
 # Without the user's environment and current folder; what it needs is where this process has it from.
-_BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
+BEGIN = "import sys; sys.path += sys.argv[1:3]; from worldwise.machine.elf_files.reader import main; main({}, {}, {})"
 
 _NUMBERS, _TEXT, _TEXTS = range(2**66), 2**16, 1000
 
@@ -108,7 +108,7 @@ def ask(
     wanted = [one for one in questions if one not in found]
     if wanted:
         try:
-            answers = answered(wanted, _said(content, debug, wanted))
+            answers = answered(wanted, answer_of(content, debug, wanted))
         except ValueError as error:
             if not content.startswith(_MAGIC):
                 raise WorldwiseError(
@@ -130,7 +130,7 @@ def _address(digests: Sequence[str], question: Sequence[str | int]) -> str:
 def _kept(path: Path, question: Sequence[str | int]) -> tuple[Any] | None:
     # A file that is not whole is made anew, whatever is wrong with it.
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = _checked(str(question[0]), json.loads(files.read_bytes(path, _MOST_ANSWER, path.parent)))
+        found = _checked(str(question[0]), json.loads(files.read_bytes(path, MOST_ANSWER, path.parent)))
         mark_used(path)
         return (found,)
     return None
@@ -146,10 +146,10 @@ def _keep(path: Path, answer: Any) -> None:
         Path(temporary).replace(path)
 
 
-def _said(content: bytes, debug: bytes, questions: Sequence[tuple[str | int, ...]]) -> bytes:
+def answer_of(content: bytes, debug: bytes, questions: Sequence[tuple[str | int, ...]]) -> bytes:
     """What a new process says to questions. Raises ValueError that says in a few words why it says nothing."""
     places = [str(Path(module.__file__ or "").resolve().parents[1]) for module in (worldwise, elftools)]
-    begin = _BEGIN.format(MEMORY, _SECONDS, _MOST_ANSWER)
+    begin = BEGIN.format(MEMORY, SECONDS, MOST_ANSWER)
     asked = json.dumps({"sizes": [len(content), len(debug)], "questions": questions}) + "\n"
     with tempfile.TemporaryFile() as said:
         try:
@@ -166,11 +166,11 @@ def _said(content: bytes, debug: bytes, questions: Sequence[tuple[str | int, ...
         except subprocess.TimeoutExpired:
             raise ValueError("it takes too much time") from None
         if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            raise ValueError(f"it takes more than {_SECONDS} seconds of a processor")
+            raise ValueError(f"it takes more than {SECONDS} seconds of a processor")
         if done.returncode != 0:
             raise ValueError("it takes too much memory, or says more than a program contains")
         said.seek(0)
-        return said.read(_MOST_ANSWER)
+        return said.read(MOST_ANSWER)
 
 
 def answered(questions: Sequence[tuple[str | int, ...]], said: bytes) -> list[Any]:

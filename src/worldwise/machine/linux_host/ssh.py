@@ -26,7 +26,7 @@ from worldwise.machine.machine import MOST_PRINTED, MOST_RECORDS
 from worldwise.machine.program_output import Listener, Tail, Whole
 
 # Seconds for a connection, and for a command that is no case. The client gives up a silent network before.
-_CONNECTING, _ANSWER = 20.0, 60.0
+CONNECTING, ANSWER = 20.0, 60.0
 # Bytes a second of the slowest network that a program is brought through.
 _SLOWEST = 20_000
 _ALIVE = ("ServerAliveInterval=5", "ServerAliveCountMax=3")
@@ -74,10 +74,10 @@ _KNOWN = (
     ("closed|reset|Broken pipe|abort", "the connection was lost", f"look whether the host still runs; {_RESUME}"),
 )
 
-_SYSTEM, _DEVICES, _PROCESSES = "/sys", "/dev", "/proc"
+SYSTEM, DEVICES, PROCESSES = "/sys", "/dev", "/proc"
 # $1: where its folder is made; $2, $3, $4: the system's files, its devices, its processes. Everything it says is a line
 # that begins with a word. A file that it lays out for others (a TA) is never one that was there.
-_KEEPER = """
+KEEPER = """
 umask 077
 say() { [ -r "$2" ] && printf '%s ' "$1" && tr -d '\\000\\n' <"$2" && echo; }
 d=$(mktemp -d "$1/worldwise.XXXXXX") || exit 3
@@ -127,7 +127,7 @@ done
 # $1: the folder. What follows is run in it, and its process kept where the keeper finds it.
 _RUN = 'cd "$1" || exit 125; shift; "$@" & p=$!; echo $p >pid; wait $p; s=$?; rm -f pid; exit $s'
 # $1: the file. It says how many bytes came.
-_TAKE = 'cat >"$1" && chmod 700 "$1" && wc -c <"$1"'
+TAKE = 'cat >"$1" && chmod 700 "$1" && wc -c <"$1"'
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,11 @@ class Connection:
             raise HostError("ssh is not installed on this machine.", "install your system's OpenSSH client")
         self._here = Path(tempfile.mkdtemp(prefix="ww-ssh-"))
         self._ssh = [program, *(word for option in _OPTIONS for word in ("-o", option))]
-        self._ssh += ["-o", f"ConnectTimeout={_CONNECTING:.0f}", "-S", str(self._here / "control")]
+        self._ssh += ["-o", f"ConnectTimeout={CONNECTING:.0f}", "-S", str(self._here / "control")]
         self._ssh += ["-p", str(address.port)] if address.port else []
         self._waiting = b""
         self._keeper = subprocess.Popen(
-            self._command(("sh", "-c", _KEEPER, "sh", address.folder, _SYSTEM, _DEVICES, _PROCESSES), master=True),
+            self._command(("sh", "-c", KEEPER, "sh", address.folder, SYSTEM, DEVICES, PROCESSES), master=True),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -216,13 +216,13 @@ class Connection:
             self._keeper.stdin.flush()
         except OSError:
             self.lost()
-        return self._line(time.monotonic() + _ANSWER)
+        return self._line(time.monotonic() + ANSWER)
 
     def put(self, source: Path, name: str) -> None:
         """Bring a program into the folder. Raises HostError if it does not come whole."""
         size = source.stat().st_size
         with source.open("rb") as content:
-            status, said = self._simple(("sh", "-c", _TAKE, "sh", f"{self.folder}/{name}"), content, size / _SLOWEST)
+            status, said = self._simple(("sh", "-c", TAKE, "sh", f"{self.folder}/{name}"), content, size / _SLOWEST)
         if status or said.strip() != str(size):
             raise HostError(
                 f"{self.address}: a program of {files.size_words(size)} did not arrive whole in {self.address.folder} "
@@ -244,7 +244,7 @@ class Connection:
         """Have the keeper clean up, and wait for it."""
         self._end_input()
         try:
-            self._keeper.wait(_ANSWER)
+            self._keeper.wait(ANSWER)
         except subprocess.TimeoutExpired:
             self._keeper.kill()
             self._keeper.wait()
@@ -292,7 +292,7 @@ class Connection:
 
     def _simple(self, words: Sequence[str], content: BinaryIO | None = None, more: float = 0) -> tuple[int, str]:
         """Run a command to its end, for `more` than the usual seconds. Returns its status and what it said."""
-        deadline = time.monotonic() + _ANSWER + more
+        deadline = time.monotonic() + ANSWER + more
         said = b""
         with subprocess.Popen(
             self._command(words),
@@ -324,7 +324,7 @@ class Connection:
 
     def _facts(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        deadline = time.monotonic() + _CONNECTING + _ANSWER
+        deadline = time.monotonic() + CONNECTING + ANSWER
         while (line := self._line(deadline)) != "ready":
             word, _, rest = line.partition(" ")
             found.setdefault(word, []).append(rest.strip())
@@ -348,7 +348,7 @@ class Connection:
     def _ended(self) -> NoReturn:
         """Raises HostError: the keeper is gone."""
         try:
-            status = self._keeper.wait(_ANSWER)
+            status = self._keeper.wait(ANSWER)
         except subprocess.TimeoutExpired:
             status = LOST
         if status == 3:

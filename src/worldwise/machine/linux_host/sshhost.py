@@ -119,7 +119,7 @@ class SshHost:
     ) -> None:
         self._address = address
         self._name = name
-        self._probe = probe
+        self.probe = probe
         self._lab = lab
         self._notify = notify
         self._silence_limit = silence_limit
@@ -211,7 +211,7 @@ class SshHost:
             if self._trust:
                 self._look_for_tee(connection)
             self._processor = chosen_processor(connection.facts)
-            counter = self._counter(connection)
+            counter = self.counter_of(connection)
             governor = connection.ask(f"{_GOVERNOR} {self._processor}").removeprefix("governor").strip()
         except BaseException:
             connection.close()
@@ -256,9 +256,9 @@ class SshHost:
                     "user of --via, or let that user write there",
                 )
 
-    def _counter(self, connection: Connection) -> _Probe:
+    def counter_of(self, connection: Connection) -> _Probe:
         """Which counter the programs have on the host."""
-        connection.put(self._probe(), _PROBE)
+        connection.put(self.probe(), _PROBE)
         status, said = connection.run([_PROBE], self._environment(60))
         try:
             return _Probe.model_validate_json(said)

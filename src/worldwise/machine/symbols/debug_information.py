@@ -80,16 +80,16 @@ def _variable(die: DIE, place: Any, little_endian: bool) -> list[Any]:
     if not place or place[0] != _OP_ADDR:
         raise LookupError("a variable is at no fixed address")
     address = int.from_bytes(bytes(place[1:]), "little" if little_endian else "big")
-    kind = _type(die)
+    kind = type_of(die)
     members = {
-        _text(one, "DW_AT_name"): [int(one.attributes["DW_AT_data_member_location"].value), _size(_type(one))]
+        _text(one, "DW_AT_name"): [int(one.attributes["DW_AT_data_member_location"].value), size_of(type_of(one))]
         for one in kind.iter_children()
         if one.tag == "DW_TAG_member"
     }
-    return [address, _size(kind), members]
+    return [address, size_of(kind), members]
 
 
-def _type(die: DIE) -> DIE:
+def type_of(die: DIE) -> DIE:
     """A variable's or member's type, without the names and qualifiers that it goes by."""
     found = die.get_DIE_from_attribute("DW_AT_type")
     for _ in range(_MOST_TYPES):
@@ -99,14 +99,15 @@ def _type(die: DIE) -> DIE:
     raise LookupError("a type is an alias of itself")
 
 
-def _size(kind: DIE) -> int:
+def size_of(kind: DIE) -> int:
+    """Bytes of a type. Raises LookupError if it has no size."""
     size = 1
     for _ in range(_MOST_TYPES):
         if kind.tag != "DW_TAG_array_type":
             return size * int(kind.attributes["DW_AT_byte_size"].value)
         for bound in _bounds(kind):
             size *= bound
-        kind = _type(kind)
+        kind = type_of(kind)
     raise LookupError("a type is an array of itself")
 
 

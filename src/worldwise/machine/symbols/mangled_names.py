@@ -17,7 +17,7 @@ PROGRAM = "aarch64-linux-gnu-c++filt"
 Demangle = Callable[[Iterable[str]], Mapping[str, str]]
 
 _MANGLED = re.compile(r"_(Z|R)[A-Za-z0-9_.$]+")
-_SECONDS = 60
+PATIENCE = 60
 # A short symbol can stand for a name of gigabytes: each of its parts may be the one before it, twice.
 _LIMITS = Limits(address_space=256 * MIB, processes=64, file_size=64 * MIB, memory=512 * MIB)
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
@@ -36,7 +36,7 @@ def demangler(lab: Lab) -> Demangle:
             return {}
         with contextlib.suppress(WorldwiseError):
             text = "\n".join([*asked, ""])
-            ended = lab.run([PROGRAM, "--no-verbose"], stdin=text, timeout=_SECONDS, limits=_LIMITS)
+            ended = lab.run([PROGRAM, "--no-verbose"], stdin=text, timeout=PATIENCE, limits=_LIMITS)
             said = ended.stdout.split("\n")
             if len(said) == len(asked) + 1:
                 return {one: name for one, name in zip(asked, said, strict=False) if name.strip() and name != one}

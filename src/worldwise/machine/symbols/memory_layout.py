@@ -34,7 +34,7 @@ def machine_symbols(emulator: Emulator, machine: Machine) -> Path:
     final = emulator.directory / f"{digest[:12]}.symbols"
     snapshot = emulator.snapshot(machine)
     with FileLock(snapshot.with_name(f".{digest[:12]}.symbols.lock")):
-        problem = _problem(final, digest)
+        problem = problem_of(final, digest)
         if not problem:
             return final
         if final.exists():
@@ -73,7 +73,8 @@ def _ask(emulator: Emulator, machine: Machine, directory: Path) -> None:
             path.unlink()
 
 
-def _problem(directory: Path, digest: str) -> str:
+def problem_of(directory: Path, digest: str) -> str:
+    """Why kept symbols cannot be used; empty if they can."""
     try:
         manifest = json.loads((directory / "symbols.json").read_text(encoding="utf-8"))
         if manifest["digest"] != digest or set(manifest["files"]) != set(_MACHINE_FILES):

@@ -87,13 +87,13 @@ class SymbolTable:
         frames: CallFrames | None = None,
     ) -> None:
         self.image = image
-        self._functions = sorted(functions, key=lambda one: (one.start, -one.size))
+        self.functions = sorted(functions, key=lambda one: (one.start, -one.size))
         self._segments = list(segments)
         self._code = sorted(code)
-        pieces = innermost([(one.start, one.start + one.size) for one in self._functions])
+        pieces = innermost([(one.start, one.start + one.size) for one in self.functions])
         self._starts = [start for start, _, _ in pieces]
         self._pieces = pieces
-        self._inlines = inlines
+        self.inlines = inlines
         self._frames = frames
         self._words: dict[tuple[int, bytes], list[int]] = {}
         ranges = [(start, end) for start, end, _ in pieces] + [(at, at + len(data)) for at, data in self._code]
@@ -139,19 +139,19 @@ class SymbolTable:
         )
 
     def __len__(self) -> int:
-        return len(self._functions)
+        return len(self.functions)
 
     def lookup(self, address: int) -> Symbol | None:
         """The function at a link-time address; None in a gap."""
         place = bisect.bisect_right(self._starts, address) - 1
         if place < 0 or address >= self._pieces[place][1]:
             return None
-        name, start, size, source = self._functions[self._pieces[place][2]]
+        name, start, size, source = self.functions[self._pieces[place][2]]
         return Symbol(name, self.image, source, start, address - start, size)
 
     def address(self, function: str) -> int:
         """The link-time address of a function. Raises WorldwiseError if the image has none of that name."""
-        for one in self._functions:
+        for one in self.functions:
             if one.name == function:
                 return one.start
         raise WorldwiseError(f"{self.image} has no function {function}")
@@ -161,34 +161,34 @@ class SymbolTable:
 
         An address that was not read (see `read_inlined`) is read together with all others of its function.
         """
-        if self._inlines is None:
+        if self.inlines is None:
             return []
-        if address not in self._inlines:
+        if address not in self.inlines:
             found = self.lookup(address)
             # A stranger's symbol may say any size.
             around = range(found.start, found.start + min(found.size, _MOST_FUNCTION), 4) if found else ()
-            self._inlines.read([address, *around])
-        return self._inlines.chain(address)
+            self.inlines.read([address, *around])
+        return self.inlines.chain(address)
 
     def read_inlined(self, addresses: Iterable[int]) -> None:
         """Read what is inlined at many link-time addresses at once, so that `inline_chain` has it.
 
         Raises WorldwiseError if it cannot be read.
         """
-        if self._inlines is not None:
-            self._inlines.read(addresses)
+        if self.inlines is not None:
+            self.inlines.read(addresses)
 
     def lines(self, addresses: Iterable[int]) -> dict[int, tuple[str, int]]:
         """The source file and line of each of many link-time addresses; an empty name and 0 where they are unknown.
 
         Raises WorldwiseError if that cannot be read.
         """
-        return self._inlines.lines(addresses) if self._inlines else dict.fromkeys(addresses, ("", 0))
+        return self.inlines.lines(addresses) if self.inlines else dict.fromkeys(addresses, ("", 0))
 
     @property
     def file(self) -> bytes:
         """The ELF file with its debug information; empty if it is not there."""
-        return self._inlines.content if self._inlines else b""
+        return self.inlines.content if self.inlines else b""
 
     def frame_rule(self, address: int) -> FrameRule | None:
         """Where the function at a link-time address keeps what its caller needs; None if nothing says."""
@@ -238,10 +238,10 @@ class SymbolTable:
 
     def part(self, start: int, end: int) -> "SymbolTable":
         """The table of the image's code at start <= address < end alone."""
-        functions = [one for one in self._functions if start < one.start + one.size and one.start < end]
+        functions = [one for one in self.functions if start < one.start + one.size and one.start < end]
         code = [(max(at, start), data[max(start - at, 0) : max(end - at, 0)]) for at, data in self._code]
         part = SymbolTable(self.image, (), [(at, data) for at, data in code if data])
-        part._functions, part._inlines = functions, self._inlines
+        part.functions, part.inlines = functions, self.inlines
         pieces = innermost([(one.start, one.start + one.size) for one in functions])
         part._pieces = [(max(low, start), min(high, end), n) for low, high, n in pieces if low < end and start < high]
         part._starts = [low for low, _, _ in part._pieces]

@@ -60,7 +60,8 @@ class Reference:
 
 
 @functools.cache
-def _known() -> Mapping[str, _Known]:
+def known_references() -> Mapping[str, _Known]:
+    """What is known of each library and tool, by key."""
     return parse(_File, read_text(FILE, "references"), FILE).root
 
 
@@ -71,10 +72,10 @@ def reference(key: str, version: str) -> Reference | None:
         key: its name in a bibliography, as `Component.key`.
         version: as it is locked; Debian's epoch before a colon does not count.
     """
-    one = _known().get(key)
+    one = known_references().get(key)
     if one is None:
         return None
-    about = _known()[one.same_as] if one.same_as else one
+    about = known_references()[one.same_as] if one.same_as else one
     years = one.years or about.years
     plain = version.rpartition(":")[2]
     fitting = [

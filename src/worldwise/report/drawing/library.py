@@ -24,14 +24,15 @@ _MARKER = "complete"
 _SAID = "worldwise: installing what draws figures and pages (vl-convert: 110 MB unpacked, once)"
 
 
-def _missing() -> bool:
+def is_missing() -> bool:
+    """Whether what draws figures is not installed."""
     return find_spec(_MODULE) is None
 
 
 @functools.cache
 def require() -> None:
     """Install what draws into the launcher's environment, unless it is there. Raises WorldwiseError."""
-    if not _missing():
+    if not is_missing():
         return
     environment = Path(sys.prefix)
     requirements = paths.REQUIREMENTS / "run.txt"
@@ -41,7 +42,7 @@ def require() -> None:
     with FileLock(environment / "drawing.lock"):
         # Another command may have installed them meanwhile.
         importlib.invalidate_caches()
-        if _missing():
+        if is_missing():
             safe_text.echo(_SAID, err=True)
             _install(requirements, by_hand)
     importlib.invalidate_caches()

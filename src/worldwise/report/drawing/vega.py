@@ -6,7 +6,9 @@ same bytes on every machine; a page has the data too, and the libraries that dra
 mouse. vl-convert is loaded when something is drawn, so that no other command waits for it.
 """
 
+import contextlib
 import functools
+import hashlib
 import html
 import json
 import math
@@ -15,14 +17,19 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from worldwise.base import files, paths
 from worldwise.base.output.safe_text import visible
 from worldwise.read.models import Row
 from worldwise.report.drawing import library
 
+# Of the cache, where the libraries of pages are.
+FOLDER = "pages"
+_MOST_BUNDLE = 16 * 2**20
 # A wider range than this is shown on a logarithmic axis.
 LINEAR_RANGE = 20
 # Of lines, outlines and headings.
@@ -256,7 +263,20 @@ def in_page(data: Any) -> str:
 def libraries() -> str:
     """Vega, Vega-Lite and vega-embed in one module, which puts vegaEmbed into the window.
 
-    They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched.
+    They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched. It takes two seconds to
+    put them together, so the cache keeps them, behind their digest.
     """
-    bundle = converter().javascript_bundle(vl_version=_VERSION)
-    return str(bundle).replace("</script", "<\\/script")
+    maker = converter()
+    named = f"{metadata.version('vl-convert-python')} {_VERSION}"
+    path = paths.cache_place() / FOLDER / f"{hashlib.sha256(named.encode()).hexdigest()[:40]}.js"
+    with contextlib.suppress(OSError, ValueError):
+        digest, _, kept = files.read_bytes(path, _MOST_BUNDLE).decode("utf-8").partition("\n")
+        if hashlib.sha256(kept.encode()).hexdigest() == digest:
+            return kept
+    made = str(maker.javascript_bundle(vl_version=_VERSION)).replace("</script", "<\\/script")
+    # What cannot be kept is made again.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256(made.encode()).hexdigest()
+        files.write_whole(path.parent, path.name, f"{digest}\n{made}".encode())
+    return made

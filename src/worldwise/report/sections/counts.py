@@ -34,7 +34,7 @@ def shown_factors(reading: Reading, full: bool) -> list[Factor]:
 
 
 def _medians(reading: Reading, full: bool) -> list[Section]:
-    return list(_count_sections(shown_rows(reading, full)))
+    return list(count_sections(shown_rows(reading, full)))
 
 
 def _times(reading: Reading, full: bool) -> list[Section]:
@@ -47,7 +47,8 @@ def _times(reading: Reading, full: bool) -> list[Section]:
     return [part for part in parts if part]
 
 
-def _count_sections(rows: list[Row]) -> Iterable[Section]:
+def count_sections(rows: list[Row]) -> Iterable[Section]:
+    """A section for each operation, measure and parameters, with each place's counts."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.operation, row.measure, row.parameters), []).append(row)

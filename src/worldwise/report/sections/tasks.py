@@ -154,7 +154,7 @@ def answers(reading: Reading, times: Times) -> list[ScreenAnswer]:
             _verdict(found, times, reading.budget),
             (*cold_surprises(rows), *spread_surprises(rows), *published_surprises(tee_rows(reading))),
             (SECTION,),
-            _importance(found),
+            importance(found),
             # The section has them.
             optional=(2, 5, 3),
             rank=20,
@@ -219,7 +219,7 @@ def _predicted_verdict(found: Sequence[TaskWay], times: Times, budget: BudgetRes
     )
 
 
-def _importance(found: Sequence[TaskWay]) -> tuple[int, ...]:
+def importance(found: Sequence[TaskWay]) -> tuple[int, ...]:
     """First the recommended way and the leading ones of each task, then the other ways of the first task."""
     first = found[0].task
 

@@ -29,13 +29,13 @@ def budget_verdict(reading: Reading) -> str:
         if row.place == budget.place:
             groups.setdefault(_what(row), []).append(row)
     judged = {name: rows for name, rows in groups.items() if any(row.against.verdict for row in rows)}
-    words = [*(_said(name, rows, budget, reading) for name, rows in judged.items())] or ["nothing was judged"]
+    words = [*(verdict_words(name, rows, budget, reading) for name, rows in judged.items())] or ["nothing was judged"]
     text = "; ".join(words)
     text = f"{text[0].upper()}{text[1:]}."
     if budget.fits is None:
         text += " Undecided as a whole: not every case was measured."
     others = {name: rows for name, rows in groups.items() if name not in judged}
-    return text + _unjudged(others, budget, reading)
+    return text + unjudged_words(others, budget, reading)
 
 
 def _what(row: Row) -> str:
@@ -44,7 +44,7 @@ def _what(row: Row) -> str:
     return (task_text(task) if task else label(row)) + where
 
 
-def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading) -> str:
+def verdict_words(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading) -> str:
     """`P-256 sign 48B fits with 9 of 14 variants, best wolfssl-sp-O2 (0.161 ms)`."""
     best = Match(tuple(rows)).least(worst_of)
     fitting = sum(row.counts.worst <= budget.instructions for row in rows)
@@ -59,7 +59,7 @@ def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading
     return f"{name} fits with none of {len(rows)} variants, the fastest is {time} ({who})"
 
 
-def _unjudged(groups: Mapping[str, Sequence[Row]], budget: BudgetResult, reading: Reading) -> str:
+def unjudged_words(groups: Mapping[str, Sequence[Row]], budget: BudgetResult, reading: Reading) -> str:
     least = {name: min(row.counts.worst for row in rows) for name, rows in groups.items()}
     over = [
         f"{name} ({milliseconds(worst, reading)} ms at the least)"

@@ -117,7 +117,7 @@ def application(
     found = _one(ta, client, level, images, target, beside)
     besides: dict[str, Application] = {}
     for path in others:
-        one = _built_alone(path, level, images, target, beside) if path.is_dir() else _ready_alone(path)
+        one = built_alone(path, level, images, target, beside) if path.is_dir() else _ready_alone(path)
         if one.uuid in (found.uuid, *besides):
             raise WorldwiseError(f"--other-ta {path}: another TA has the UUID {one.uuid} too.", "leave it out")
         besides[one.uuid] = one
@@ -160,20 +160,20 @@ def _built(
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
-        raise _told(error, ta, client, recipe, beside) from error
+        raise build_error(error, ta, client, recipe, beside) from error
     uuid = _built_uuid(image, ta)
     said, name, built = (_line(image, file) for file in ("level", "name", "built"))
     if files.name_problem(name) or not re.fullmatch("[0-4]", said):
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
     used = in_use.current()
     kit = "the stack's" if used and used.tree else "OP-TEE 4.10's"
-    words = f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, {_level_words(said, level is not None)}"
+    words = f"built in the sandbox with {kit} TA dev kit{_BITS[target]}, {level_words(said, level is not None)}"
     words += f"; the client {files.quoted(built)}" if builders else ""
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words, target)
 
 
-def _level_words(level: str, is_asked: bool) -> str:
+def level_words(level: str, is_asked: bool) -> str:
     """Which messages a TA has, and by whom."""
     words = f"CFG_TEE_TA_LOG_LEVEL={level} ({_LEVELS[int(level)][2:]}, by "
     words += "--log-level)" if is_asked else "the TA's Makefile)"
@@ -254,7 +254,9 @@ def _line(image: Image, name: str) -> str:
     return files.read_bytes(image.file(name), 4096, image.directory).decode("utf-8", "replace").strip()
 
 
-def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside: Sequence[Path] = ()) -> WorldwiseError:
+def build_error(
+    error: WorldwiseError, ta: Path, client: Path, recipe: Recipe, beside: Sequence[Path] = ()
+) -> WorldwiseError:
     """What a user reads about a build that failed: the script's own word, and what the compiler said before."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
@@ -293,7 +295,7 @@ def _left_at_home(lines: Sequence[str], built: set[Path], beside: Sequence[Path]
     return None
 
 
-def _built_alone(
+def built_alone(
     ta: Path, level: int | None, images: ImageStore, target: str | None, beside: Sequence[Path] = ()
 ) -> Application:
     """A further TA, which is built."""
@@ -309,7 +311,7 @@ def _built_alone(
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
-        raise _told(error, ta, ta, recipe, beside) from error
+        raise build_error(error, ta, ta, recipe, beside) from error
     signed, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("ta", "ta.elf"))
     return Application(b"", "", signed, elf, _built_uuid(image, ta), "", target or TA_ARM64)
 

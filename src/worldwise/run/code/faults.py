@@ -83,7 +83,7 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
         else:
             # Other exceptions may have the same handler.
             if debugger.register(_STATE) & _EXCEPTION in _FAULTS:
-                said["fault"] = _faulted(debugger, place) + _why(debugger)
+                said["fault"] = fault_words(debugger, place) + _why(debugger)
         # It would end as before, or not at all.
         raise WorldwiseError("seen")
 
@@ -94,7 +94,7 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
     return said["fault"], said["place"]
 
 
-def _faulted(debugger: GdbStub, place: Callable[[int], str]) -> str:
+def fault_words(debugger: GdbStub, place: Callable[[int], str]) -> str:
     """Where the core faulted, by the address that it has pushed; or that it could push none."""
     stack: int | None = debugger.register(_SP)
     if debugger.register(_LINK) & _PROCESS_STACK:

@@ -10,7 +10,7 @@ from worldwise.records.trace_records import Pass
 from worldwise.run.code.crash import bias_of, images_in
 
 # What a function does, as plugin/aarch64/heap.h has it, by its name: those of C.
-_OF_C = {
+OF_C = {
     "malloc": "malloc",
     "valloc": "malloc",
     "pvalloc": "malloc",
@@ -24,8 +24,8 @@ _OF_C = {
     "cfree": "free",
 }
 # Of firmware newlib's besides, which have a structure ahead, FreeRTOS's and Zephyr's.
-_OF_FIRMWARE = {
-    **_OF_C,
+OF_FIRMWARE = {
+    **OF_C,
     **{f"_{name}_r": f"{name}_r" for name in ("malloc", "calloc", "realloc", "memalign", "free")},
     "pvPortMalloc": "malloc",
     "pvPortCalloc": "calloc",
@@ -56,16 +56,17 @@ def placed_functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> 
 
 def heap_arguments(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> list[str]:
     """The functions of a program's allocator, for the plugin; none if their addresses are unknown."""
-    return _arguments(_OF_C, ((name, address) for name, _, address in placed_functions(content, mapped)))
+    return plugin_arguments(OF_C, ((name, address) for name, _, address in placed_functions(content, mapped)))
 
 
 def firmware_heap_arguments(elf: bytes, what: str) -> list[str]:
     """The same of firmware."""
     (rows,) = ask(elf, ("named_functions",), what=what)
-    return _arguments(_OF_FIRMWARE, ((name, address) for name, address, _ in rows))
+    return plugin_arguments(OF_FIRMWARE, ((name, address) for name, address, _ in rows))
 
 
-def _arguments(kinds: Mapping[str, str], functions: Iterable[tuple[str, int]]) -> list[str]:
+def plugin_arguments(kinds: Mapping[str, str], functions: Iterable[tuple[str, int]]) -> list[str]:
+    """The plugin's arguments for functions that allocate, by their kinds."""
     found = {address: kinds[name] for name, address in sorted(functions) if name in kinds}
     if not any(kind in _GIVES for kind in found.values()):
         return []

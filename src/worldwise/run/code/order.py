@@ -225,8 +225,8 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
             (work / f"{OTHER_TA}{other.uuid}.elf").write_bytes(other.elf)
     brought: list[tuple[str, bytes]] = []
     for path in wanted.files:
-        for name, data in _below(path):
-            _add(content, f"{ROOM}/{name}", data, path)
+        for name, data in files_below(path):
+            add_file(content, f"{ROOM}/{name}", data, path)
             brought.append((name, data))
     if wanted.input:
         content["input"] = read_given(wanted.input, "--input")
@@ -264,14 +264,15 @@ def architecture_of(content: Mapping[str, bytes], wanted: Wanted) -> Literal["ar
     return "armv7" if _PROCESSORS[processor] == ARMV7 else "armv8"
 
 
-def _add(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
+def add_file(content: dict[str, bytes], name: str, data: bytes, path: Path) -> None:
+    """Add a file to what a program is given. Raises WorldwiseError if its place is taken."""
     # A file cannot be where a folder is.
     if any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in content):
         raise WorldwiseError(f"{path}: another file has the name '{files.quoted(path.name)}'", "rename one of them")
     content[name] = data
 
 
-def _below(path: Path) -> Iterator[tuple[str, bytes]]:
+def files_below(path: Path) -> Iterator[tuple[str, bytes]]:
     """What a user named with --file, by its path for the program: a file, or all of a folder but what is hidden."""
     if not path.is_dir():
         yield path.name, read_given(path, "--file")

@@ -92,10 +92,10 @@ def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[
     """
     with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
         work = Path(temporary)
-        _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
+        run_program(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
         (life,) = lives_of(work)
         files.copy(work / VDSO, machine.files[own_code.ARCHIVE].parent / VDSO, _MOST_VDSO, work)
-        mapped = list(_mapped(files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")))
+        mapped = list(read_maps(files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")))
         output = files.read_bytes(work / OUTPUT, MOST_OUTPUT, work)
     require_good(command[0], life, output, _crash(emulator, machine, mapped) if life.signal else "")
     return life, mapped
@@ -105,11 +105,12 @@ def _crash(emulator: Emulator, machine: Machine, mapped: Sequence[Mapped]) -> st
     """Where a signal ends the program, as it follows the signal's name: it is started once more for that."""
     content = initramfs_files(machine.files[own_code.ARCHIVE])
     with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
-        _run(emulator, telling(machine), Path(temporary), None, (CRASH,))
+        run_program(emulator, telling(machine), Path(temporary), None, (CRASH,))
         return crash_words(Path(temporary), content, mapped, demangler(emulator.lab))
 
 
-def _mapped(maps: str) -> Iterator[Mapped]:
+def read_maps(maps: str) -> Iterator[Mapped]:
+    """What a process has mapped, of the text of its /proc/PID/maps."""
     for line in maps.splitlines():
         if match := _MAPS.fullmatch(line):
             yield Mapped(begin=int(match[1], 16), end=int(match[2], 16), offset=int(match[3], 16), path=match[4])
@@ -134,7 +135,7 @@ def printed_end(output: bytes) -> str:
     return "\n".join(["the end of its output:", *(f"  {line}" for line in shown)] if shown else ["it printed nothing"])
 
 
-def _run(
+def run_program(
     emulator: Emulator,
     machine: Machine,
     directory: Path,
@@ -142,6 +143,7 @@ def _run(
     left: tuple[str, ...],
     progress: Callable[[int], None] = lambda _: None,
 ) -> MachineEnd:
+    """Boots a machine until its program has ended. Raises WorldwiseError if it did not end well."""
     # A file of records says that the machine started, whatever the program does with its own.
     (directory / RECORDS).touch()
     try:
@@ -216,7 +218,7 @@ class Counter:
         calls = own_code.functions_in(addresses)
         # Models of flat programs run through everything.
         sampled = cores and not whole and not flat
-        arguments = self._arguments(machine, entry, addresses) | ({"sampling": "yes"} if sampled else {})
+        arguments = self.plugin_arguments(machine, entry, addresses) | ({"sampling": "yes"} if sampled else {})
         parts = [machine.digest(lab), plugin.digest, arguments, list(addresses), hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         parts += given
@@ -233,7 +235,7 @@ class Counter:
             directory = work / "run"
             directory.mkdir()
             self.notify(f"counting {command[0]}")
-            ended = _run(self.emulator, machine, directory, made, (LAUNCHED, OUTPUT), progress)
+            ended = run_program(self.emulator, machine, directory, made, (LAUNCHED, OUTPUT), progress)
             self.notify(f"counted {command[0]} in {ended.wall_seconds:.1f} s")
             if not cores:
                 self._verify(machine, directory, command, progress)
@@ -260,7 +262,7 @@ class Counter:
         """Run it again without the plugin: raise WorldwiseError unless the counter has the same values."""
         with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
             work = Path(temporary)
-            ended = _run(self.emulator, machine, work, None, (LAUNCHED, OUTPUT), progress)
+            ended = run_program(self.emulator, machine, work, None, (LAUNCHED, OUTPUT), progress)
             for number, (one, other) in enumerate(zip(lives_of(directory), lives_of(work), strict=True), 1):
                 if one != other:
                     raise WorldwiseError(
@@ -270,7 +272,8 @@ class Counter:
                     )
             self.notify(f"the same in a second run, without the plugin, in {ended.wall_seconds:.1f} s")
 
-    def _arguments(self, machine: Machine, entry: int, addresses: Sequence[int]) -> dict[str, str]:
+    def plugin_arguments(self, machine: Machine, entry: int, addresses: Sequence[int]) -> dict[str, str]:
+        """The plugin's arguments for a program with this entry, and functions at these addresses."""
         if is_armv7(machine):
             started = machine.symbols["launcher"]
             begin, end = (symbol_address(started, name) & ~1 for name in (own_armv7.BEGINS, own_armv7.ENDS))

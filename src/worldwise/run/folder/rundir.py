@@ -76,14 +76,17 @@ class Run:
         manifest = _read(path, CaseManifest, self.path)
         return manifest and check_case_manifest(manifest, case_id, path)
 
-    def case_file(self, case_id: str, name: str = RECORDS_FILE) -> bytes:
-        """The content of a case's file. Raises WorldwiseError if it has changed since the case was done."""
+    def case_file(self, case_id: str, name: str = RECORDS_FILE, manifest: CaseManifest | None = None) -> bytes:
+        """The content of a case's file; `manifest` is the case's, of whoever has read it.
+
+        Raises WorldwiseError if the file has changed since the case was done.
+        """
         path = self.case_directory(case_id) / name
         try:
             content = files.read_bytes(path, MOST_RECORDS, self.path)
         except OSError as error:
             raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
-        entry = self._entry(case_id, name)
+        entry = self._entry(case_id, name, manifest or self.case(case_id))
         if entry is not None:
             _require_same(path, entry, len(content), hashlib.sha256(content).hexdigest())
         return content
@@ -99,9 +102,8 @@ class Run:
                 raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.", _CHANGED_HINT) from error
             _require_same(path, entry, *found)
 
-    def _entry(self, case_id: str, name: str) -> FileEntry | None:
+    def _entry(self, case_id: str, name: str, manifest: CaseManifest | None) -> FileEntry | None:
         """The entry of a file in its case's manifest; None if the manifest lists no files."""
-        manifest = self.case(case_id)
         if manifest is None or manifest.files is None:
             return None
         if name not in manifest.files:

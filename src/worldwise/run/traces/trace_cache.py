@@ -26,7 +26,7 @@ KEPT_TRACE = f"{TRACE}.gz"
 # Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
 # Seconds without a line, and calls of which the reader is told how many they are.
-_SILENT, _MANY = 10.0, 50_000
+SILENT, MANY = 10.0, 50_000
 _Read = TypeVar("_Read")
 
 
@@ -38,12 +38,12 @@ def with_notes(what: str, notify: Callable[[str], None]) -> Callable[[Path], Tra
 
         def tell(passes: int) -> None:
             nonlocal said
-            if (now := time.monotonic()) - said >= _SILENT:
+            if (now := time.monotonic()) - said >= SILENT:
                 said = now
                 notify(f"{what}: read {passes:,} calls so far, in {now - began:.0f} s")
 
         trace = read_trace(path, tell)
-        if len(trace.passes) >= _MANY:
+        if len(trace.passes) >= MANY:
             notify(f"{what}: read {len(trace.passes):,} calls in {time.monotonic() - began:.1f} s")
         return trace
 

@@ -50,7 +50,7 @@ _MOST_LOCAL = 256
 _JOBS = 8
 # Seconds: how often what waits looks around, how long a scheduler may take to answer, and how long there may be no
 # worker that can do a task, without `--wait`; a queue takes its time.
-_LOOK = 2.0
+LOOK = 2.0
 _ANSWER = 30
 _PATIENCE = 300.0
 _PATIENCE_SLURM = 3600.0
@@ -222,7 +222,7 @@ class Cluster:
         reason: Callable[[], str] = str,
     ) -> None:
         self.place = place
-        self._client = client
+        self.client = client
         self._notify = notify
         self._patience = patience
         self._reason = reason
@@ -261,9 +261,9 @@ class Cluster:
             chosen = self._chosen(avoid)
             if chosen == []:
                 # All that could do it are gone: others may come.
-                without += _LOOK
+                without += LOOK
                 self._require_hope(what, without)
-                if self._stopped.wait(_LOOK):
+                if self._stopped.wait(LOOK):
                     raise WorldwiseError("stopped")
                 continue
             try:
@@ -282,17 +282,17 @@ class Cluster:
         def cancel() -> None:
             # The connection may be what is gone.
             with contextlib.suppress(Exception):
-                self._client.cancel(waiting, force=True)
+                self.client.cancel(waiting, force=True)
 
         # Nor may it keep who waits: dask has no limit for this.
         cancelling = threading.Thread(target=cancel, daemon=True, name="cancelling")
         cancelling.start()
-        cancelling.join(_LOOK)
+        cancelling.join(LOOK)
 
     def close(self) -> None:
         """Look at the workers no more."""
         self._stopped.set()
-        self._watch.join(_LOOK)
+        self._watch.join(LOOK)
 
     def _chosen(self, avoid: Collection[str]) -> list[str] | None:
         """The workers that may do a task; None for all that there are or will be."""
@@ -306,7 +306,7 @@ class Cluster:
         without = 0.0
         try:
             # Not `pure`: dask would take what another run's task of the same name has left.
-            future = self._client.submit(task_messages.carried, task, pure=False, priority=rank, workers=chosen)
+            future = self.client.submit(task_messages.carried, task, pure=False, priority=rank, workers=chosen)
             with self._lock:
                 self._waiting.add(future)
             # Waiting for dask's own result would cost milliseconds each time that it looks up.
@@ -317,14 +317,14 @@ class Cluster:
                     raise WorldwiseError("stopped")
                 # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
                 with contextlib.suppress(TimeoutError, UnboundLocalError):
-                    if done.wait(_LOOK):
-                        return future.result(timeout=_LOOK)
-                if self._client.status == "closed":
+                    if done.wait(LOOK):
+                        return future.result(timeout=LOOK)
+                if self.client.status == "closed":
                     raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
                 if chosen and not set(chosen) & self._workers.keys():
                     raise _AgainError
                 # It stays submitted meanwhile: dask counts the workers that have died of it.
-                without = 0.0 if self._workers else without + _LOOK
+                without = 0.0 if self._workers else without + LOOK
                 if without:
                     self._require_hope(what, without)
         except (WorldwiseError, _AgainError):
@@ -360,21 +360,21 @@ class Cluster:
 
     def _await_scheduler(self, what: str) -> None:
         """Wait while the client connects anew. Raises HostError if it gives up, WorldwiseError after `stop`."""
-        end = time.monotonic() + _ANSWER + 2 * _LOOK
-        while not self._stopped.wait(_LOOK / 4):
-            if self._client.status == "running":
+        end = time.monotonic() + _ANSWER + 2 * LOOK
+        while not self._stopped.wait(LOOK / 4):
+            if self.client.status == "running":
                 return
-            if self._client.status == "closed" or time.monotonic() > end:
+            if self.client.status == "closed" or time.monotonic() > end:
                 raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
         raise WorldwiseError("stopped")
 
     def _look_around(self) -> None:
-        while not self._stopped.wait(_LOOK):
+        while not self._stopped.wait(LOOK):
             self._look()
 
     def _look(self) -> None:
         try:
-            found = self._client.scheduler_info()["workers"]
+            found = self.client.scheduler_info()["workers"]
         except Exception:
             # Dask raises many kinds while it connects anew; whoever waits for a task finds out.
             return

@@ -29,7 +29,7 @@ _WHOLE = re.compile(
 )
 _MOST_BYTES = 64 * 1024
 # Seconds for a connection, and for its handshake.
-_ANSWER = 10.0
+ANSWER = 10.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def read_key(path: Path) -> Key:
     if not whole or not _holds_together(path):
         raise WorldwiseError(f"{path}: this is not a complete key of a worldwise scheduler.", "copy the file once more")
     key = Key(whole[1], whole[2])
-    if (ended := _end(key)) < datetime.datetime.now(datetime.UTC):
+    if (ended := end_of(key)) < datetime.datetime.now(datetime.UTC):
         raise WorldwiseError(
             f"{path}: this key expired on {ended:%Y-%m-%d}.",
             "remove it, let `worldwise scheduler` make a new one, copy it",
@@ -138,7 +138,7 @@ def _holds_together(path: Path) -> bool:
     return True
 
 
-def _end(key: Key) -> datetime.datetime:
+def end_of(key: Key) -> datetime.datetime:
     """When its certificate ends."""
     from cryptography import x509
 
@@ -151,7 +151,7 @@ def answers(address: str, key: Key, path: Path) -> bool:
     Raises HostError if it has another key, or none.
     """
     try:
-        connection = socket.create_connection(host_and_port(address), timeout=_ANSWER)
+        connection = socket.create_connection(host_and_port(address), timeout=ANSWER)
     except OSError:
         return False
     context: ssl.SSLContext = key.security().get_connection_args("client")["ssl_context"]

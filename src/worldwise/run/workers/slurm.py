@@ -31,11 +31,11 @@ from worldwise.run.workers import keys
 from worldwise.run.workers.cluster import Place, lacks
 
 # Seconds between two looks at the queue, how long SLURM's programs may take, and how long all sbatch together may.
-_LOOK = 10.0
+LOOK = 10.0
 _ANSWER = 60
 _SUBMITTING = 600.0
 # So many jobs for each that was asked may end without ever having been a worker.
-_BARREN = 3
+BARREN = 3
 # Lines of a job's log that an error shows, and what the lines of a worker have that goes on as it should.
 _LINES = 3
 # The file of the run's key.
@@ -101,7 +101,7 @@ class Jobs:
 
     def reason(self) -> str:
         """Why there is no worker. Raises HostError if there will be none."""
-        if self._barren > _BARREN * self._place.jobs:
+        if self._barren > BARREN * self._place.jobs:
             raise HostError(
                 f"--on {self._place}: {self._barren} jobs ended before a worker was there; {self._last}",
                 "a job needs on its node: this checkout, and a way to this machine's network (docs/use/machines.md)",
@@ -136,7 +136,7 @@ class Jobs:
             self._counted.notify_all()
 
     def _look_around(self) -> None:
-        while not self._stopped.wait(_LOOK):
+        while not self._stopped.wait(LOOK):
             # dask raises many kinds while its loop ends.
             with contextlib.suppress(Exception):
                 self._look()
@@ -166,7 +166,7 @@ class Jobs:
             return
         if refused or ended:
             self.cluster.sync(self.cluster.scale_down, refused + ended)
-        if self._barren <= _BARREN * self._place.jobs:
+        if self._barren <= BARREN * self._place.jobs:
             self.cluster.scale(self._wanted)
         self._tell("" if workers else _summary(listed))
 
@@ -308,7 +308,7 @@ def _cluster(place: Place, name: str, folder: Path, key: keys.Key, answered: Cal
             worker_extra_args=_loopback(host),
             job_extra_directives=[*site["job-extra-directives"], *map(_directive, place.asked)],
             job_directives_skip=[*site["job-directives-skip"], *skipped],
-            job_script_prologue=[*site["job-script-prologue"], *_prologue()],
+            job_script_prologue=[*site["job-script-prologue"], *prologue()],
             python='exec "$python" -P',
             shebang="#!/bin/sh",
             local_directory=site["local-directory"] or '"${TMPDIR:-/tmp}"',
@@ -368,7 +368,7 @@ def _directive(asked: str) -> str:
     return f"--{name}{equals}{shlex.quote(value) if value else ''}"
 
 
-def _prologue() -> list[str]:
+def prologue() -> list[str]:
     """What a job's script does before its worker: it finds a Python with all packages, this one or the checkout's."""
     lines = [f"python={shlex.quote(sys.executable)}"]
     if not paths.INSTALLED:

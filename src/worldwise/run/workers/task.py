@@ -129,7 +129,7 @@ class _Said:
 
 # What the worker was started with.
 _SHARED = os.environ.get(paths.SHARED_VARIABLE)
-_said = _Said()
+said_by_worker = _Said()
 _opening = threading.Lock()
 
 
@@ -170,21 +170,21 @@ def measure(order: TaskOrder, case: Case, run: str, keep: bool) -> TaskAnswer:
 
 
 def _answer(order: TaskOrder, do: Callable[[Bench, TaskAnswer], TaskAnswer]) -> TaskAnswer:
-    answer = _this_worker()
+    answer = this_worker()
     try:
         with _opening:
-            bench = _bench(order)
+            bench = bench_of(order)
         answer = do(bench, answer)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         answer = replace(answer, problem=f"{where}{error.strerror or error}", of_host=True)
     except WorldwiseError as error:
         answer = replace(answer, problem=error.message[:_MOST_TEXT], of_host=isinstance(error, HostError))
-    return replace(answer, said=tuple(note[:_MOST_TEXT] for note in _said.taken()[-_MOST_NOTES:]))
+    return replace(answer, said=tuple(note[:_MOST_TEXT] for note in said_by_worker.taken()[-_MOST_NOTES:]))
 
 
 @functools.lru_cache(maxsize=1)
-def _bench(order: TaskOrder) -> Bench:
+def bench_of(order: TaskOrder) -> Bench:
     """The bench of an order, with its lab. Raises WorldwiseError, HostError if this is another worldwise or lab."""
     lab = open_lab()
     here = {"lab": lab.digest, "worldwise": __version__, "revision": revision()}
@@ -203,7 +203,7 @@ def _bench(order: TaskOrder) -> Bench:
     if lab.digest != order.lab:
         raise HostError(f"its lab is {lab.digest} by now, and the run's is {order.lab}")
     lab.require_entry()
-    return Bench(lab, _said, MeasureOptions(reuse=False, jobs=1, silence_limit=order.silence_limit))
+    return Bench(lab, said_by_worker, MeasureOptions(reuse=False, jobs=1, silence_limit=order.silence_limit))
 
 
 @contextlib.contextmanager
@@ -219,7 +219,8 @@ def _blaming(directory: Path) -> Iterator[None]:
         raise
 
 
-def _this_worker() -> TaskAnswer:
+def this_worker() -> TaskAnswer:
+    """An empty answer of the worker that this process is."""
     # An optional package, which whoever calls this has.
     from distributed import get_worker
 

@@ -41,7 +41,7 @@ _OURS = ("runs", "baselines")
 _MOST_FILE = 256 * 2**20
 _SAYS = "worldwise: "
 # What a reader of a worldwise.toml needs of messages that name an option of `run`.
-_KEYS = "a measure's keys are the options of `run`; of those that come again, in the plural: `regions`, `other_tas`"
+KEYS = "a measure's keys are the options of `run`; of those that come again, in the plural: `regions`, `other_tas`"
 _BUILD_IT = "build it beforehand, and name its file, without `build`"
 
 
@@ -132,7 +132,7 @@ def prepare_project(
     """Build and count each measure, in the file's order. Raises WorldwiseError naming file, line and measure."""
     found: list[Made] = []
     for name, measure in opened.project.measure.items():
-        with _named(opened, name), _brought(opened, name, measure, images) as place:
+        with named_errors(opened, name), _brought(opened, name, measure, images) as place:
             if measure.benchmarks:
                 made = _benchmarks(name, measure, place, images, emulator, fresh)
             else:
@@ -180,20 +180,20 @@ def _benchmarks(
 
 
 @contextmanager
-def _named(opened: Opened, name: str) -> Iterator[None]:
+def named_errors(opened: Opened, name: str) -> Iterator[None]:
     """Errors inside begin with the file, the line and the measure."""
     try:
         yield
     except WorldwiseError as error:
         where = opened.where("measure", name)
-        hint = "; ".join(part for part in (error.hint, _KEYS) if part)
+        hint = "; ".join(part for part in (error.hint, KEYS) if part)
         raise WorldwiseError(f"{where}: measure.{name}: {error.message}", hint, error.details) from error
 
 
 @contextmanager
 def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) -> Iterator[Path]:
     """The folder with all that a measure names: the output of its build, or the files as they are."""
-    folder = _within(opened.folder, measure.folder)
+    folder = place_within(opened.folder, measure.folder)
     if not folder.is_dir():
         raise WorldwiseError(f"folder = '{measure.folder}' is no folder.")
     if not measure.commands:
@@ -209,7 +209,7 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
     try:
         image = images.get(recipe)
     except WorldwiseError as error:
-        raise _told(error) from error
+        raise build_error(error) from error
     with tempfile.TemporaryDirectory(prefix="ww-built-") as temporary:
         place = Path(temporary)
         for number, one in enumerate(named):
@@ -218,7 +218,7 @@ def _brought(opened: Opened, name: str, measure: Measure, images: ImageStore) ->
         yield place
 
 
-def _told(error: WorldwiseError) -> WorldwiseError:
+def build_error(error: WorldwiseError) -> WorldwiseError:
     """What a user reads about a build that failed: the script's own word, and what the build said before."""
     lines = error.details.splitlines()
     says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
@@ -233,7 +233,7 @@ def _told(error: WorldwiseError) -> WorldwiseError:
     return WorldwiseError(f"build: {says[-1]}", hint, details)
 
 
-def _within(folder: Path, name: str) -> Path:
+def place_within(folder: Path, name: str) -> Path:
     """A path in the folder. Raises WorldwiseError if a link in it leads out."""
     path = Path(os.path.realpath(folder / name))
     if not path.is_relative_to(os.path.realpath(folder)):
@@ -251,7 +251,7 @@ def _prepared(
     fresh: bool,
 ) -> tuple[Ready, str]:
     def at(path: str) -> Path:
-        return _within(place, path)
+        return place_within(place, path)
 
     regions = tuple(measure.regions)
     if measure.firmware:
@@ -275,7 +275,7 @@ def _wanted(name: str, measure: Measure, place: Path, found: Application | None)
     """What a measure asks of a program, or of the application that was made of it."""
 
     def at(path: str) -> Path:
-        return _within(place, path)
+        return place_within(place, path)
 
     return Wanted(
         Path(found.name) if found else at(measure.program or ""),
