@@ -391,7 +391,8 @@ def lay_down(headers: Path, lab: Lab) -> None:
     archives["devkit"] = images.get(optee_images.optee("mbedtls-nist", "O2")).file("devkit.tar")
     for name, archive in archives.items():
         with tarfile.open(archive) as opened:
-            opened.extractall(headers / name, filter="data")
+            found = [member for member in opened if member.name.endswith(".h")]
+            opened.extractall(headers / name, found, filter="data")
     (headers / "qemu").mkdir()
     (headers / "qemu/qemu-plugin.h").write_bytes(plugin_header(lab))
     other = keycache.root().root / "usr/include"
