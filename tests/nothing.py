@@ -93,7 +93,7 @@ SUBJECTS: Mapping[str, Subject] = {
         _block(
             '"optee"',
             '"keycache"',
-            '"mbedtls-nist"',
+            '"mbedtls-ce"',
             'storages = ["rpmb"]\npolicies = ["smart"]\nactions = ["seal-hit"]\nsizes = ["16B"]',
         ),
         {"apps/keycache/cost.c": "client_name"},
@@ -132,17 +132,20 @@ SUBJECTS: Mapping[str, Subject] = {
 
 
 class Copy(Tool):
-    """The command line of a copy of the checkout, which works in a directory of its own."""
+    """The command line of a copy of the checkout, which works in a directory of its own; that of the checkout itself,
+    if nothing is to be changed.
+    """
 
-    def __init__(self, directory: Path, subject: Subject) -> None:
+    def __init__(self, directory: Path, subject: Subject, changed: bool) -> None:
         directory.mkdir()
         super().__init__(directory)
         self.subject = subject
-        self.root = directory / "checkout"
-        for name in _FOLDERS:
-            shutil.copytree(paths.REPOSITORY / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        self.root = directory / "checkout" if changed else paths.REPOSITORY
+        for name in _FOLDERS if changed else ():
+            # What Python has compiled goes along: a copy has the same times.
+            shutil.copytree(paths.REPOSITORY / name, self.root / name)
         if subject.own:
-            _own_library(self.root / "own")
+            _own_library(directory / "own")
 
     def environment(self, **extra: str) -> dict[str, str]:
         """The copy's modules are to be found."""
@@ -150,7 +153,7 @@ class Copy(Tool):
 
     def source(self, name: str) -> Path:
         """A source that is changed."""
-        return self.root / "own/adapter.c" if name == "own" else self.root / "guest" / name
+        return self.directory / "own/adapter.c" if name == "own" else self.root / "guest" / name
 
     def plant_nothing(self) -> None:
         """A symbol's name, debug lines, functions that are never called, 4 KiB more, another order of files."""
@@ -184,7 +187,11 @@ class Copy(Tool):
         """The directory of a run of the subject's cases."""
         suite = self.directory / "suite.toml"
         suite.write_text(_SUITE + self.subject.cases)
-        own = ["--implementation", str(self.root / "own"), "--variant", "my-micro-ecc-O2"] if self.subject.own else []
+        own = (
+            ["--implementation", str(self.directory / "own"), "--variant", "my-micro-ecc-O2"]
+            if self.subject.own
+            else []
+        )
         result = self.run("run", str(suite), *own, *options, timeout=550)
         assert result.returncode == 0, result.stderr
         return sorted((self.directory / "runs").iterdir())[-1]

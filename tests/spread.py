@@ -24,6 +24,11 @@ _UNITS = (
     r"(tests/machine/test_machine_explain\.py)::test_[^\[]*(\[(?:optee|linux)/.*)",
     # They bring libraries of one name, one after the other.
     r"(tests/machine/test_machine_own\.py)",
+    # Their files' fixtures are machines that have run.
+    r"(tests/machine/test_(?:machine_(?:code|code_armv7|exec|explain_flat)|masked|sandbox|ssh_host)\.py)",
+    r"(tests/machine/test_machine_predict\.py)::(?!test_a_long_call_)",
+    # They read the same headers, which are laid down anew in each unit; the adapters of libraries are half of it.
+    r"(tests/machine/test_clang\.py)::[^\[]*(\[adapter)?",
     # They read the same kept runs, and the same made-up readings of all suites.
     r"(tests/unit/)test_(?:docs_blocks|docs_figures|families|first_screens|screens)\.py",
     # Nothing: each has a machine or a folder of its own.
@@ -43,7 +48,7 @@ _SHORT = 1.0
 def unit_of(nodeid: str) -> str:
     """The unit of a test."""
     found = next(filter(None, (re.match(pattern, nodeid) for pattern in _UNITS)))
-    return "".join(found.groups())
+    return "".join(filter(None, found.groups()))
 
 
 def known_durations() -> dict[str, float]:

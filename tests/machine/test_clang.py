@@ -245,6 +245,8 @@ _MEANT = {
 }
 # A library that runs on the first is read for it.
 _CORES = (TEE_CORE, "cortex-m4", "cortex-m33")
+# What is included of a library besides its headers.
+_INCLUDED = ("library/timing.c",)
 # Source packages with the headers of a library, below /headers.
 _SOURCES = ("bearssl", "wolfssl")
 # What clang does not read: the headers that these include come out of a library's build, or out of a crate.
@@ -391,7 +393,8 @@ def lay_down(headers: Path, lab: Lab) -> None:
     archives["devkit"] = images.get(optee_images.optee("mbedtls-nist", "O2")).file("devkit.tar")
     for name, archive in archives.items():
         with tarfile.open(archive) as opened:
-            opened.extractall(headers / name, filter="data")
+            found = [one for one in opened if one.name.endswith((".h", *_INCLUDED))]
+            opened.extractall(headers / name, found, filter="data")
     (headers / "qemu").mkdir()
     (headers / "qemu/qemu-plugin.h").write_bytes(plugin_header(lab))
     other = keycache.root().root / "usr/include"

@@ -34,6 +34,7 @@ from worldwise.predict import cores
 from worldwise.predict.flat import FlatAttribution
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
+from worldwise.run.code import faults
 from worldwise.run.code.application import application
 from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
@@ -47,6 +48,8 @@ FUNCTIONS = ("work", "climb", "jump", "last", "never")
 # The numbers of GDB for sp and pc, behind x0 to x30.
 SP, PC, LINK = 31, 32, 30
 LIVES = 3
+# Seconds that a machine is given which hangs: it takes a processor meanwhile.
+SILENCE = 3
 # A translation block an instruction, and a line of the log for each; the program counter is the second of four words.
 SINGLE = ("-accel", "tcg,one-insn-per-tb=on")
 LOGGED = re.compile(
@@ -814,20 +817,22 @@ def test_other_machines_start_it_too(lab: Lab, images: ImageStore, tmp_path: Pat
             "the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, *, "
             "and the handler of faults does not end.",
         ),
-        ("", "stay", "*own-app-elf: hangs: *. After 10 s it was at 0x* in stay (app.c:*)."),
+        ("", "stay", "*own-app-elf: hangs: *. After 3 s it was at 0x* in stay (app.c:*)."),
     ],
     ids=["a lockup", "a handler", "no fault"],
 )
 def test_firmware_that_does_not_end_is_told_with_its_place(
-    lab: Lab, images: ImageStore, tmp_path: Path, handler: str, act: str, said: str
+    lab: Lab, images: ImageStore, tmp_path: Path, handler: str, act: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # An endless loop takes a processor for as long as it is looked at.
+    monkeypatch.setattr(faults, "_SECONDS", 3)
     source = own_codes.FIRMWARE.replace("[15] =", f"{handler}[15] =")
     source = source.replace("void tick(void)", f"{STAYS}void tick(void)").replace(
         "{\n\tword found", f"{{\n\t{act}();\n\tword found"
     )
     elf = own_codes.firmware(lab, tmp_path, source=source)
     with pytest.raises(WorldwiseError) as caught:
-        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=8), note)
+        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=SILENCE), note)
     assert fnmatch.fnmatchcase(caught.value.message, said if said[0] == "*" else f"own-app-elf: {said}")
 
 
@@ -859,7 +864,7 @@ def test_a_fault_in_a_task_is_told_with_its_place(handler: str, lab: Lab, images
         source = source.replace("AT(0xe000ed20)", "AT(0xe000ed24) = 1u << 17;\n\tAT(0xe000ed20)")
     elf = own_codes.firmware(lab, tmp_path, source=source)
     with pytest.raises(WorldwiseError) as caught:
-        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=8), note)
+        prepare_firmware(WantedFirmware(elf, "mps2-an386"), images, Emulator(lab, note, silence_limit=SILENCE), note)
     said = "own-app-elf: the core faulted at 0x* in touch (app.c:*): it wanted address 0xf0000000, *, and the handler *"
     assert fnmatch.fnmatchcase(caught.value.message, said), caught.value.message
 

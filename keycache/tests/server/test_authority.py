@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, TOOL, Server
+from keycached import ALICE, BOB, TOOL, Server, encoded
 from test_keys import about, code, message_of
 
 PLAIN = b"the news"
@@ -486,7 +486,9 @@ def test_the_tool_sets_and_generates(desk: Desk, server: Server) -> None:
     desk.done("set", "carol", "--random", "--named")
     with server.connect() as admin:
         info = about(admin, "alice")
-        assert (info["use"], info["previous"], info["delete-in"]) == (RELAYED.encode(), 1, 200)
+        assert (info["use"], info["previous"]) == (RELAYED.encode(), 1)
+        # Seconds that are left: a busy host takes some of them.
+        assert 170 <= int(str(info["delete-in"])) <= 200
         assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open,named", 16)
         assert about(admin, "carol")["use"] == b"seal,open,from,to,get,named"
 
@@ -566,8 +568,10 @@ def test_keys_that_change_while_a_backup_is_made(desk: Desk, server: Server, ano
     found = 0
     with server.connect() as admin:
         # So many that a client's bucket goes over two parts.
-        for number in range(3000):
-            assert admin.ask("SET", f"client{number}", b"%-16d" % number) == "OK"
+        for start in range(0, 3000, 100):
+            numbers = range(start, start + 100)
+            admin.send(b"".join(encoded("SET", f"client{number}", b"%-16d" % number) for number in numbers))
+            assert [admin.reply() for _ in numbers] == ["OK"] * 100
         cursor = b"0"
         while not parts or cursor != b"0":
             answer = admin.ask("BACKUP", cursor)
@@ -580,8 +584,9 @@ def test_keys_that_change_while_a_backup_is_made(desk: Desk, server: Server, ano
             if len(parts) + 1 < len(keys):
                 admin.ask("DEL", "alice")
                 # One of them takes the place that alice had.
-                for filler in range(100):
-                    assert admin.ask("SET", f"filler{len(parts)}-{filler}", b"%-16d" % filler) == "OK"
+                fillers = [encoded("SET", f"filler{len(parts)}-{each}", b"%-16d" % each) for each in range(100)]
+                admin.send(b"".join(fillers))
+                assert [admin.reply() for _ in fillers] == ["OK"] * 100
                 desk.done(*enrol, f"k{len(parts) + 1}", "--at-once")
     assert found
     (desk.folder / "saved").write_bytes(b"".join(parts))

@@ -3,13 +3,16 @@
 
 import bisect
 import itertools
+import os
 import random
 
 from keycached import Server, encoded
 
 CLIENTS = 1000
 KEPT = 100
-REQUESTS = 40000
+# Sanitizers look at what is done and not at how often: rates are those without them.
+SANITIZED = "KEYCACHE_SANITIZED" in os.environ
+REQUESTS = 4000 if SANITIZED else 40000
 BATCH = 200
 BYTES_EACH = 116
 # From `make sim`, the row of zipf-0.99 over 1,000 clients with 10 % kept.
@@ -34,7 +37,7 @@ def test_hit_rates(server: Server) -> None:
                 broker.send(b"".join(encoded("SEAL", name, "x") for name in wanted[start : start + BATCH]))
                 assert all(isinstance(broker.reply(), list) for _ in range(BATCH))
         info = server.info()
-        assert abs(float(info["hit_rate"]) - expected) < 0.01, policy
+        assert SANITIZED or abs(float(info["hit_rate"]) - expected) < 0.01, policy
         assert int(info["hits"]) + int(info["record_opens"]) == REQUESTS
         assert info["slow_reads"] == "0"
         if policy != "none":

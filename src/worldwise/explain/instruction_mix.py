@@ -4,8 +4,11 @@ deepest stack of a call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import sub
+from typing import NamedTuple
 
 from worldwise.explain.stacks import StackFrame
+from worldwise.records.trace_records import Block
 
 
 @dataclass
@@ -44,17 +47,32 @@ class Facts:
             "code_bytes": self.code_bytes,
         }
 
-    def add(self, kind: str, times: int) -> None:
-        """Count an instruction of a kind (Block.kinds) so many times."""
-        match kind:
-            case "l":
-                self.loads += times
-            case "s":
-                self.stores += times
-            case "m":
-                self.multiplications += times
-            case "d":
-                self.divisions += times
+    def add(self, part: "PartFacts", times: int) -> None:
+        """Count a part of a block that was executed so many times."""
+        self.loads += part.loads * times
+        self.stores += part.stores * times
+        self.multiplications += part.multiplications * times
+        self.divisions += part.divisions * times
+        self.code.update(part.code)
+
+
+class PartFacts(NamedTuple):
+    """Of the instructions of a block that are in one function: how many of each kind, and their bytes by address."""
+
+    loads: int
+    stores: int
+    multiplications: int
+    divisions: int
+    code: Mapping[int, int]
+
+
+def part_facts(block: Block, begin: int, end: int) -> PartFacts:
+    """What the instructions `begin` to `end` (excluded) of a block are, as far as its kinds are known."""
+    addresses = block.addresses[begin : end + 1]
+    kinds = block.kinds[begin : min(end, begin + len(addresses) - 1)]
+    starts = addresses[: len(kinds)]
+    code = dict(zip(starts, map(sub, addresses[1:], starts), strict=False))
+    return PartFacts(kinds.count("l"), kinds.count("s"), kinds.count("m"), kinds.count("d"), code)
 
 
 def together(facts: Iterable[Facts]) -> Mapping[str, int]:

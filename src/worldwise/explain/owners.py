@@ -2,18 +2,18 @@
 """Explaining: who owns each instruction of a region, from a trace, the machine's symbols and the rules of layers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import chain
 from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation, LevelPath, LevelStep
 from worldwise.explain.frame_records import Agreement, Witnesses
-from worldwise.explain.instruction_mix import Facts
+from worldwise.explain.instruction_mix import Facts, PartFacts, part_facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
 from worldwise.explain.masked_interrupts import masked_of
-from worldwise.explain.stacks import StackFrame, Stacks
+from worldwise.explain.stacks import StackFrame, Stacks, added_up
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.plan.case import Case
 from worldwise.plan.spec import World
@@ -75,6 +75,7 @@ class Explainer:
         self._stacks: dict[tuple[int, StackFrame, tuple[str, ...]], tuple[StackFrame, ...]] = {}
         self._shown: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
         self._runs: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._parts: dict[tuple[int, int], list[tuple[tuple[str, str], PartFacts]]] = {}
         self._frames: dict[tuple[tuple[str | int, ...], World, bool], StackFrame] = {}
         self._others: set[int] = set()
         self._resolve_contexts()
@@ -157,8 +158,8 @@ class Explainer:
         regions = self.regions(sample)
         if not regions:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
-        together: Counter[tuple[StackFrame, ...]] = Counter()
-        for region in regions:
+        together = Counter(self.stacks(regions[0]))
+        for region in regions[1:]:
             together.update(self.stacks(region))
         stacks = dict(together)
         total = sum(stacks.values())
@@ -204,11 +205,12 @@ class Explainer:
 
         With `own` the instructions of the passes inside it are left out.
         """
-        executed: Counter[tuple[int, int]] = Counter()
-        for row in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
-            for address, count in self._functions_of(row.frame, row.block):
-                executed[row.frame, address] += count * row.times
-        return _added_up((self._within(of, self._path(*key)), count) for key, count in executed.items())
+        executed: dict[tuple[int, int], int] = {}
+        for frame, block, times in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
+            for address, count in self._functions_of(frame, block):
+                key = frame, address
+                executed[key] = executed.get(key, 0) + count * times
+        return added_up((self._within(of, self._path(*key)), count) for key, count in executed.items())
 
     def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
         """A stack of `_path` from the function of a pass upwards; whole, if it does not go through it."""
@@ -232,20 +234,27 @@ class Explainer:
             untold.update(self.trace.taken.get(one, {}))
         found: defaultdict[tuple[str, str], Facts] = defaultdict(Facts)
         for (context, number), count in times.items():
-            block = self.trace.blocks[number]
-            if not block.kinds:
+            if not self.trace.blocks[number].kinds:
                 continue
-            frame = standing[context, number]
-            places = iter(zip(pairwise(block.addresses), block.kinds, strict=False))
-            for address, instructions in self._functions_of(frame, number):
-                leaf = self._path(frame, address)[-1]
-                facts = found[leaf.function, leaf.image]
-                for (start, end), kind in islice(places, instructions):
-                    facts.add(kind, count)
-                    facts.code[start] = end - start
+            for name, part in self._block_facts(context, standing[context, number], number):
+                facts = found[name]
+                facts.add(part, count)
             # The last instruction's branch; the plugin tells it for all frames together.
             facts.taken += untold.pop(number, 0)
         return dict(found)
+
+    def _block_facts(self, context: int, frame: int, number: int) -> list[tuple[tuple[str, str], PartFacts]]:
+        """The functions in a block, in the order of the code: (function, image), and what they do in it."""
+        key = (context, number)
+        if key not in self._parts:
+            parts = self._parts[key] = []
+            begin = 0
+            for address, instructions in self._functions_of(frame, number):
+                leaf = self._path(frame, address)[-1]
+                end = begin + instructions
+                parts.append(((leaf.function, leaf.image), part_facts(self.trace.blocks[number], begin, end)))
+                begin = end
+        return self._parts[key]
 
     def parts_of(self, of: Pass, frame: int, block: int) -> list[tuple[tuple[StackFrame, ...], int]]:
         """The parts of a block that ran on a frame in a pass, one for each function in it, in the order of the code:
@@ -285,13 +294,15 @@ class Explainer:
     def _resolve_contexts(self) -> None:
         """Find the symbols of each context of the trace, and locate the images that were placed at run time."""
         executed: defaultdict[int, dict[int, bytes]] = defaultdict(dict)
+        seen: dict[tuple[int, int], None] = {}
         # Equal rows are one object, and there may be hundreds of thousands.
         for rows in {id(rows): rows for rows in self.trace.own.values()}.values():
-            for row in rows:
-                block = self.trace.blocks[row.block]
-                blocks = executed[self.trace.frames[row.frame].context]
-                if len(blocks.get(block.pc, b"")) < len(block.code) // 2:
-                    blocks[block.pc] = bytes.fromhex(block.code)
+            seen.update(dict.fromkeys([(self.trace.frames[frame].context, block) for frame, block, _ in rows]))
+        for context_id, number in seen:
+            block = self.trace.blocks[number]
+            blocks = executed[context_id]
+            if len(blocks.get(block.pc, b"")) < len(block.code) // 2:
+                blocks[block.pc] = bytes.fromhex(block.code)
         for number, context in self.trace.contexts.items():
             if context.el == 3 or context.secure:
                 self._contexts[number] = Level("monitor", 3) if context.el == 3 else self._secure(context)
@@ -484,14 +495,3 @@ class Explainer:
         for row in self.trace.own.get(of.id, ()):
             return self.trace.frames[row.frame].context
         return next(iter(self.trace.contexts))
-
-
-def _added_up(stacks: Iterable[tuple[tuple[StackFrame, ...], int]]) -> Stacks:
-    """The sums for each stack, of many that are the same object."""
-    found: dict[int, tuple[tuple[StackFrame, ...], int]] = {}
-    for stack, count in stacks:
-        found[id(stack)] = stack, found.get(id(stack), (stack, 0))[1] + count
-    result: Counter[tuple[StackFrame, ...]] = Counter()
-    for stack, count in found.values():
-        result[stack] += count
-    return dict(result)

@@ -2,8 +2,9 @@
 """Call stacks across the worlds, with the instructions of each: the source of flame graphs and exports."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.output.safe_text import visible
@@ -37,6 +38,10 @@ class StackFrame:
         return self._hash
 
     def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
         """`function (image)`, on one line and without the folded format's separator."""
         return visible(" ".join(f"{self.function} ({self.image})".replace(";", ",").split()))
 
@@ -55,8 +60,25 @@ def folded(stacks: Stacks) -> str:
     for frames, count in stacks.items():
         if count < 0 or not frames:
             raise ValueError(f"{count} instructions in a stack of {len(frames)} frames")
-        lines[";".join(map(str, frames))] += count
+        lines[";".join([one.text for one in frames])] += count
     return "".join(f"{stack} {count}\n" for stack, count in sorted(lines.items()) if count)
+
+
+def added_up(stacks: Iterable[tuple[tuple[StackFrame, ...], int]]) -> Stacks:
+    """The sums for each stack, of many that are the same object."""
+    known: dict[int, tuple[StackFrame, ...]] = {}
+    counts: dict[int, int] = {}
+    for stack, count in stacks:
+        known[id(stack)] = stack
+        counts[id(stack)] = counts.get(id(stack), 0) + count
+    # A stack's hash takes as long as it is deep.
+    result: dict[tuple[StackFrame, ...], int] = {}
+    for number, stack in known.items():
+        size = len(result)
+        before = result.setdefault(stack, counts[number])
+        if len(result) == size:
+            result[stack] = before + counts[number]
+    return result
 
 
 def parse_folded(text: str) -> dict[tuple[str, ...], int]:

@@ -28,9 +28,10 @@ def kernel_tables(kallsyms: str, sections: str) -> Mapping[str, SymbolTable]:
     for line in kallsyms.splitlines():
         address, kind, name, *module = line.split()
         owner = f"linux:{module[0].strip('[]')}" if module else "linux"
-        limits[owner].add(int(address, 16))
+        at = int(address, 16)
+        limits[owner].add(at)
         if kind in "tTwW":
-            names[owner][int(address, 16)].append(Candidate(name, kind != "t"))
+            names[owner][at].append(Candidate(name, kind != "t"))
     if not any(max(found) for found in limits.values()):
         raise WorldwiseError("/proc/kallsyms gives no addresses", "the kernel's setting kptr_restrict hides them")
     tables = {}

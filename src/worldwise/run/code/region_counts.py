@@ -205,8 +205,7 @@ class Counter:
         taken, unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
-        key: tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool]
-        key = (machine.digest(lab), entry, (*addresses, *labels), tuple((cores or {}).values()), whole)
+        key: _Key = (machine.digest(lab), entry, (*addresses, *labels), tuple((cores or {}).values()), whole)
         if not fresh and key in _done:
             return _done[key]
         space = self.space(machine, mapped)
@@ -252,8 +251,7 @@ class Counter:
         for life in counted.lives:
             require_good(command[0], life, counted.output)
         _check(counted, command[0])
-        _done.clear()
-        _done[key] = counted
+        _keep(key, counted)
         return counted
 
     def _verify(
@@ -319,8 +317,24 @@ def _of_ta(machine: Machine) -> dict[str, str]:
     return {}
 
 
-# The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
-_done: dict[tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool], Counted] = {}
+# The last runs that were read, by all that decides them: each case of a run asks for the same one, which takes seconds,
+# and a repository has several programs.
+_Key = tuple[str, int, tuple[int | str, ...], tuple[str, ...], bool]
+_done: dict[_Key, Counted] = {}
+# Rows of these runs' traces together, of which a million takes 100 MB; the last one may have more.
+_MOST_KEPT_ROWS = 1_000_000
+
+
+def _keep(key: _Key, counted: Counted) -> None:
+    """Keep a run that was read; the oldest goes if they are too many."""
+    _done[key] = counted
+    while len(_done) > 1 and sum(map(_rows, _done.values())) > _MOST_KEPT_ROWS:
+        del _done[next(iter(_done))]
+
+
+def _rows(counted: Counted) -> int:
+    every = (counted.trace.own, *counted.trace.cycles.values())
+    return sum(len(rows) for of_passes in every for rows in of_passes.values())
 
 
 def _check(counted: Counted, program: str) -> None:
