@@ -57,6 +57,7 @@ FEATURES = {
 }
 # What builds OP-TEE, and what every such build leaves.
 _OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
+_APP_FLAGS = "app-flags.sh"
 _OUTPUTS = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar")
 _FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf")
 # What BL2 hands over with OP-TEE where there is a secure partition manager.
@@ -311,6 +312,18 @@ def with_core_library(programs: Recipe, implementation: str, optimisation: str) 
     )
 
 
+def programs_common() -> Recipe:
+    """The programs and objects that are the same bytes in every app's programs."""
+    return Recipe(
+        name="programs-common",
+        script="programs-common.sh",
+        helpers=(_APP_FLAGS,),
+        outputs=("init", "faults", "symbols"),
+        packages=("optee-client-dev",),
+        trees=guest_trees("bench", "linux") | guest_trees("common", room="apps"),
+    )
+
+
 @functools.cache
 def _app_trees(app: str) -> dict[str, Path]:
     return guest_trees("bench", "linux") | guest_trees("common", app, room="apps")
@@ -335,12 +348,27 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("unpacked.sh", "guest.sh", *helpers),
+        helpers=("unpacked.sh", "guest.sh", _APP_FLAGS, *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         trees=_app_trees(app),
-        needs={"optee": optee(core, optimisation, feature), **unpacked(*wanted.sources)},
+        needs={
+            "optee": optee(core, optimisation, feature),
+            "common": programs_common(),
+            **unpacked(*wanted.sources),
+        },
         settings=settings,
+    )
+
+
+def _initramfs_base() -> Recipe:
+    """The files of Debian's packages in every machine's user space."""
+    return Recipe(
+        name="initramfs-base",
+        script="initramfs-base.sh",
+        outputs=("libc.so.6", "libteec.so.2", "tee-supplicant", "sha256sum"),
+        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
+        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
     )
 
 
@@ -350,9 +378,7 @@ def initramfs(app: str, programs: Recipe) -> Recipe:
         name=programs.name.replace("programs-", "initramfs-", 1),
         script="initramfs.sh",
         outputs=("initramfs.cpio",),
-        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
-        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
-        needs={"linux": kernel(), "programs": programs},
+        needs={"linux": kernel(), "programs": programs, "base": _initramfs_base()},
         settings={"TA": f"{APPS[app].uuid}.ta"},
     )
     return with_more_modules(made)
