@@ -235,7 +235,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     for script in (
         *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "optee-built.sh", "optee-kept.py"),
         *("core-library.sh", "initramfs.sh", "programs-app.sh", "app-attestation.sh", "guest.sh", "unpacked.sh"),
-        *("programs-common.sh", "app-flags.sh", "initramfs-base.sh"),
+        *("programs-common.sh", "app-flags.sh", "unchecked-key.py", "initramfs-base.sh"),
     ):
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)

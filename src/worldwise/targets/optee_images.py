@@ -348,7 +348,7 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("unpacked.sh", "guest.sh", _APP_FLAGS, *helpers),
+        helpers=("unpacked.sh", "guest.sh", _APP_FLAGS, "unchecked-key.py", *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         trees=_app_trees(app),

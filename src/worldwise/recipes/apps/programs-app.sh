@@ -29,7 +29,7 @@ around=(/in/common/linux-{idle,load}.o bench/bench.c /in/common/bench-{message,r
 
 linux_flags=
 linux_libraries=
-ta_settings=()
+ta_settings=("PYTHON3=python3 /in/recipes/unchecked-key.py")
 [[ ! -e /in/recipes/app-$APP.sh ]] || . "/in/recipes/app-$APP.sh"
 
 # They share nothing with the TA, which another processor compiles meanwhile.
@@ -53,7 +53,7 @@ for file in Makefile sub.mk user_ta_header_defines.h; do
 	[[ -e guest/apps/$APP/ta/$file ]] ||
 		sed "s/THIS_APP/$APP/; s/THIS_TA/${APP^^}_TA/; s/THIS_UUID/${uuid:-}/" "guest/apps/common/ta/$file" >"guest/apps/$APP/ta/$file"
 done
-linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
+linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- \
 	O=/build/ta "${ta_settings[@]}"
 cp ta/*-*.ta /out/
 for elf in ta/*-*.elf; do case $elf in *.stripped.elf) ;; *) cp "$elf" /out/ ;; esac; done
