@@ -167,8 +167,8 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str, opt
         # Of two values of a setting make takes the last: the stack's.
         "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
-        # Another release may need other files of it for TAs; clang compiles all.
-        **({} if used and (used.tree or used.by_clang) else {"TA_MBEDTLS": "few"}),
+        # Another release may need other files of it for TAs.
+        **({} if used and used.tree else {"TA_MBEDTLS": "few"}),
     }
 
 
@@ -245,12 +245,18 @@ def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
     settings = _own_settings(implementation, optimisation)
     if "TA_MBEDTLS" not in settings:
         return optee(implementation, optimisation)
+    name, outputs = f"optee-devkit-{implementation}-{optimisation}", ("devkit.tar",)
+    settings |= {"TA_MBEDTLS": "whole"}
+    used = stack.current()
+    if used and used.by_clang:
+        made = clang.built(f"{name}-clang", optee_source(), settings, outputs)
+        return Recipe(name, "optee-built.sh", outputs, trees={"objects": made})
     return Recipe(
-        name=f"optee-devkit-{implementation}-{optimisation}",
+        name=name,
         script=_OPTEE,
-        outputs=("devkit.tar",),
+        outputs=outputs,
         needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
-        settings=settings | {"TA_MBEDTLS": "whole"},
+        settings=settings,
         helpers=_OPTEE_HELPERS,
     )
 
