@@ -55,6 +55,8 @@ FEATURES = {
     # for a TA that asks for it.
     COUNTER: "",
 }
+# Those that change the core's storage alone: no TA or client is other bytes for them.
+_STORAGES = ("rpmb", RPMB_ALONE)
 # What builds OP-TEE, and what every such build leaves.
 _OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
 _APP_FLAGS = "app-flags.sh"
@@ -176,7 +178,7 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
     """OP-TEE OS with one crypto library, and all its objects; implementations that differ only in options share them.
 
     The options are those of the implementation that most suites use. Of that one's objects all others of a level keep
-    what their settings leave the same.
+    what their settings leave the same; with another storage those of the same library, which its programs need anyway.
     """
     wanted = IMPLEMENTATIONS[implementation]
     sharing = [
@@ -186,7 +188,8 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
     ]
     first = APP_CORE if APP_CORE in sharing else sharing[0]
     is_first = (first, feature) == (APP_CORE, "")
-    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(APP_CORE, optimisation)}
+    near = first if feature in _STORAGES else APP_CORE
+    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(near, optimisation)}
     return Recipe(
         name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
         script=_OPTEE,
@@ -342,6 +345,8 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     linked with a library adds that in its images.py.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
+    if feature in _STORAGES:
+        feature = ""
     wanted = APPS[app]
     special = f"app-{app}.sh"
     helpers = tuple(name for name in (special,) if recipe_file(name).exists())
