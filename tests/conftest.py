@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fixtures that every kind of test may use."""
 
+import contextlib
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from synthetic import make_suite, write_run
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.common.process import collect_seldom
+from worldwise.lab.debian.plain_packages import FOLDER
 from worldwise.plan.case import Case
 from worldwise.run.folder.rundir import Run
 
@@ -21,6 +24,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # As the tool itself does.
 collect_seldom()
+# They make a dozen roots.
+with contextlib.suppress(OSError):
+    (paths.cache_directory() / "downloads" / FOLDER).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -79,10 +79,12 @@ def _run_tex(tex: Lab, folder: Path, given: Mapping[str, str]) -> None:
     for name, content in given.items():
         (folder / name).write_text(content, encoding="utf-8")
     latex = "pdflatex -interaction=nonstopmode -halt-on-error report.tex"
-    bibtex = "bibtex report && " if "entries.bib" in given else ""
+    bibtex = f"bibtex report && {latex} && " if "entries.bib" in given else ""
+    # TeX knows nothing from one pass to the next but report.aux: where that stays the same, the next page would too.
+    again = f"cp report.aux before.aux && {latex} && {{ cmp -s report.aux before.aux || {latex}; }}"
     with lent([folder]):
         tex.run(
-            ["sh", "-c", f"{latex} && {bibtex}{latex} && {latex} && pdftotext -layout report.pdf"],
+            ["sh", "-c", f"{latex} && {bibtex}{again} && pdftotext -layout report.pdf"],
             binds=[(folder, "/work", "rw")],
             chdir="/work",
             timeout=300,

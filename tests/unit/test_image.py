@@ -235,6 +235,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     for script in (
         *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "optee-built.sh", "optee-kept.py"),
         *("core-library.sh", "initramfs.sh", "programs-app.sh", "app-attestation.sh", "guest.sh", "unpacked.sh"),
+        *("programs-common.sh", "app-flags.sh", "unchecked-key.py", "initramfs-base.sh"),
     ):
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)
@@ -242,6 +243,29 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     for make in (optee_images.optee, optee_images.core_library, _attestation, _attestation_initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
         assert len({make(*variant).name for variant in variants}) == len(variants)
+
+
+@pytest.mark.parametrize("feature", ["rpmb", optee_images.RPMB_ALONE])
+def test_another_storage_has_the_same_programs(feature: str) -> None:
+    """If this fails, programs are built for each storage, the same to the byte, or a core keeps fewer objects."""
+    for core in ("mbedtls-nist", "mbedtls-ce"):
+        plain = optee_images.app_programs("storage", core, "O2")
+        assert optee_images.app_programs("storage", core, "O2", feature) == plain
+        objects = optee_images.optee_objects(core, "O2", feature)
+        assert objects.needs["objects"] == optee_images.optee_objects(core, "O2")
+    assert optee_images.app_programs("storage", "mbedtls-nist", "O2", optee_images.LEAN).needs != plain.needs
+
+
+def test_no_program_reads_a_setting_of_the_storage() -> None:
+    """If this fails, a program is built for one storage and measured with another."""
+    setting = re.compile(r"\bCFG_(RPMB|REE_FS|SECSTOR)")
+    files = [
+        path
+        for room in ("guest/apps", "keycache/ta", "keycache/include")
+        for path in (paths.REPOSITORY / room).rglob("*")
+    ]
+    assert len(files) > 100
+    assert not [path for path in files if path.is_file() and setting.search(path.read_text(encoding="utf-8"))]
 
 
 # --- the store ---

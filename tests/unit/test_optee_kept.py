@@ -24,7 +24,7 @@ def out(tmp_path: Path) -> Path:
         "a.c": "#ifdef CFG_A\nint a;\n#endif\n",
         "b.c": "int b;\n",
         "b.h": "#if !defined(CFG_B)\n#define B\n#endif\n",
-        "c.c": "int CFG_CC = CFG_C;\n",
+        "c.c": 'int CFG_CC = CFG_C; /* CFG_A, CFG_B */ char *d = "/* CFG_D"; // /* isn\'t\nint e = CFG_E; /* */\n',
     }
     for name, text in sources.items():
         (tmp_path / name).write_text(text)
@@ -62,6 +62,8 @@ def keep(out: Path, new: str) -> tuple[set[str], str]:
         (OLD.replace("/* CFG_B is not set */", "#define CFG_B 1"), {"a", "c"}),
         (OLD.replace("#define CFG_C y\n", ""), {"a", "b"}),
         (OLD + "#define CFG_CC 1\n", {"a", "b"}),
+        (OLD + "#define CFG_D 1\n", {"a", "b"}),
+        (OLD + "#define CFG_E 1\n", {"a", "b"}),
         (OLD + "#define CFG_NEW 1\n", {"a", "b", "c"}),
     ],
 )

@@ -260,11 +260,12 @@ def test_clang_builds_the_core_in_a_root_of_its_own(tmp_path: Path, monkeypatch:
     assert stack.words(made.stack) == ("OP-TEE by clang",)
     with stack.used(made):
         assert optee().trees == {"objects": tmp_path}
-        # It compiles all that a TA may be linked with.
-        assert optee_images.whole_dev_kit(optee_images.APP_CORE, "O2") == optee()
-    ((name, settings), *_) = asked
-    assert name == "optee-mbedtls-nist-O2-clang"
-    assert "TA_MBEDTLS" not in settings
+        kit = optee_images.whole_dev_kit(optee_images.APP_CORE, "O2")
+    (core, whole) = asked
+    assert (core[0], core[1]["TA_MBEDTLS"]) == ("optee-mbedtls-nist-O2-clang", "few")
+    # A user's TA may be linked with all of Mbed TLS, and is with clang's.
+    assert (whole[0], whole[1]) == ("optee-devkit-mbedtls-nist-O2-clang", {**core[1], "TA_MBEDTLS": "whole"})
+    assert (kit.outputs, kit.trees) == (("devkit.tar",), {"objects": tmp_path})
     assert optee().script == "optee-built.sh"
     assert not optee().trees
     with pytest.raises(WorldwiseError, match="is OP-TEE's library in Linux, which GCC alone compiles"):

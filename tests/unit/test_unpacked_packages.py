@@ -5,13 +5,18 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.lab.build_root import Making
+from worldwise.lab.debian import plain_packages
 from worldwise.lab.debian.lock import Package
+from worldwise.lab.debian.plain_packages import FOLDER, PackageFile, PlainPackages
 from worldwise.lab.debian.unpacked_packages import UnpackingThread, goes_beside, with_empty_files
 from worldwise.lab.lab import open_lab
 from worldwise.lab.roots import RECIPE
@@ -142,6 +147,66 @@ def test_large_cross_compilers_go_beside(tmp_path: Path) -> None:
     assert {"gcc-arm-none-eabi", "libnewlib-arm-none-eabi", "qemu-system-arm", "gcc-14-aarch64-linux-gnu"} <= names
     assert not names & {"gcc-14-x86-64-linux-gnu", "coreutils", "python3.13-minimal"}
     assert not goes_beside(package(tmp_path / "x", "gcc-arm-none-eabi", 4_000_000))
+
+
+@pytest.fixture
+def owners(monkeypatch: pytest.MonkeyPatch) -> list[Package]:
+    """The packages of all roots, one after the other, in place of those of lab/."""
+    packages: list[Package] = []
+    monkeypatch.setattr(plain_packages, "ROOTS", dict.fromkeys("a", SimpleNamespace(lock=None)))
+    monkeypatch.setattr(plain_packages, "load_lock", lambda _: SimpleNamespace(lab=packages))
+    return packages
+
+
+@pytest.mark.parametrize("name", ["hello", "gcc-14-arm-none-eabi"])
+def test_a_package_of_two_roots_is_decompressed_once(
+    built: Path, tmp_path: Path, owners: list[Package], name: str
+) -> None:
+    """If this fails, a root is made of other bytes than the lock names, or each decompresses its compilers again."""
+    one = package(built, name)
+    owners += [one, one]
+    (tmp_path / FOLDER).mkdir()
+    found = PlainPackages(tmp_path).file(one, built)
+    assert found.path.parent == tmp_path / FOLDER
+    assert (found.size, found.sha256) == (found.path.stat().st_size, file_sha256(found.path))
+    for question in ("--ctrl-tarfile", "--fsys-tarfile", "--field"):
+        answers = {
+            subprocess.run(["dpkg-deb", question, deb], check=True, capture_output=True).stdout
+            for deb in (built, found.path)
+        }
+        assert len(answers) == 1, question
+    assert b"data.tar  " in found.path.read_bytes()
+    assert PlainPackages(tmp_path).file(one, tmp_path / "nothing is read") == found
+    assert [path.name for path in (tmp_path / FOLDER).iterdir()] == [f"{one.sha256}-{found.sha256}"]
+
+
+def test_a_package_of_one_root_stays_as_it_is(built: Path, tmp_path: Path, owners: list[Package]) -> None:
+    """If this fails, a user's disk has every package twice."""
+    one = package(built)
+    owners += [one]
+    assert PlainPackages(tmp_path).file(one, built).path == built
+    (tmp_path / FOLDER).mkdir()
+    assert PlainPackages(tmp_path).file(one, built) == PackageFile(built, one.size, one.sha256)
+    # Nor has that of a user who makes no roots by the dozen.
+    (tmp_path / FOLDER).rmdir()
+    owners += [one]
+    assert PlainPackages(tmp_path).file(one, built).path == built
+
+
+def test_a_damaged_compiler_is_decompressed_anew(built: Path, tmp_path: Path, owners: list[Package]) -> None:
+    """If this fails, a root has a damaged compiler: apt looks at the bytes of the other packages alone."""
+    one = package(built)
+    owners += [one, one]
+    (tmp_path / FOLDER).mkdir()
+    found = PlainPackages(tmp_path).file(one, built)
+    whole = found.path.read_bytes()
+    found.path.write_bytes(whole[:-1] + b"x")
+    assert PlainPackages(tmp_path).file(one, built) == found
+    assert found.path.read_bytes() == whole
+    built.write_bytes(b"no package")
+    owners += 2 * [replace(one, sha256="1" * 64)]
+    with pytest.raises(WorldwiseError, match="is not a package dpkg-deb can read"):
+        PlainPackages(tmp_path).file(replace(one, sha256="1" * 64), built)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a root with it")

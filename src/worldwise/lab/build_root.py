@@ -26,6 +26,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.output import safe_text
 from worldwise.lab.contents import Contents
 from worldwise.lab.debian.lock import NATIVE, Lock, Package
+from worldwise.lab.debian.plain_packages import PackageFile, PlainPackages
 from worldwise.lab.debian.store import Store
 from worldwise.lab.debian.unpacked_packages import UnpackingThread, asked, goes_beside, with_empty_files
 from worldwise.lab.roots import ROOTS
@@ -101,10 +102,14 @@ class Making:
         try:
             for path in (building, stage):
                 path.chmod(0o755)
-            self.make_repository(stage / "packages")
+            self.make_repository(stage / "packages", plain := PlainPackages(self.store.directory))
             (stage / "scratch").mkdir(mode=0o755)
             self.lay_own_files(stage / "laid")
-            large = [(package, self.store.path(package)) for package in self.lock.lab if goes_beside(package)]
+            large = [
+                (package, plain.file(package, self.store.path(package)).path)
+                for package in self.lock.lab
+                if goes_beside(package)
+            ]
             beside = UnpackingThread(large, building / "beside", _EMPTY)
             beside.start()
             try:
@@ -145,27 +150,26 @@ class Making:
         }
         (building / MARKER).write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
 
-    def make_repository(self, directory: Path) -> None:
+    def make_repository(self, directory: Path, plain: PlainPackages) -> None:
         """Write a flat package repository that has only the lab's packages, the large ones with empty files."""
         directory.mkdir(mode=0o755)
 
         def entry(package: Package) -> str:
-            file = self.store.path(package)
+            found = plain.file(package, self.store.path(package))
             place = directory / f"{package.sha256}.deb"
-            size, sha256 = package.size, package.sha256
             if goes_beside(package):
-                content = with_empty_files(file)
+                content = with_empty_files(found.path)
                 place.write_bytes(content)
                 place.chmod(0o644)
-                size, sha256 = len(content), hashlib.sha256(content).hexdigest()
+                found = PackageFile(place, len(content), hashlib.sha256(content).hexdigest())
             else:
                 try:
-                    place.hardlink_to(file)
+                    place.hardlink_to(found.path)
                 except OSError:
-                    shutil.copyfile(file, place)
+                    shutil.copyfile(found.path, place)
                     place.chmod(0o644)
-            fields = asked("--field", file, package.file).decode()
-            place_lines = f"Filename: ./{place.name}\nSize: {size}\nSHA256: {sha256}\n"
+            fields = asked("--field", found.path, package.file).decode()
+            place_lines = f"Filename: ./{place.name}\nSize: {found.size}\nSHA256: {found.sha256}\n"
             return fields.rstrip("\n") + "\n" + place_lines
 
         with ThreadPoolExecutor() as pool:

@@ -21,6 +21,7 @@ from worldwise.base.disk import directory_size
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import cache_locks, drift
 from worldwise.lab.debian.lock import Lock, load_lock
+from worldwise.lab.debian.plain_packages import FOLDER
 from worldwise.lab.roots import ROOTS
 
 # Why an item stays or goes, in this order: a lock or the checkout names it; neither does; it goes if unused for long;
@@ -63,6 +64,13 @@ KINDS = (
     CacheKind("drift", "locks with other versions in place of dropped files", re.compile(rf"{_SHORT}\.json"), "needed"),
     CacheKind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
     CacheKind(
+        "plain",
+        "packages of several roots, decompressed",
+        re.compile("[0-9a-f]{64}-[0-9a-f]{64}"),
+        "by age",
+        f"downloads/{FOLDER}",
+    ),
+    CacheKind(
         "images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"
     ),
     CacheKind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
@@ -79,6 +87,7 @@ _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
     "labs": re.compile(r"\.(building|worldwise-stage)-.+|[0-9a-f]{12}\.log"),
     "downloads": re.compile("partial-.+"),
     "downloads/sha256": re.compile("partial-.+"),
+    f"downloads/{FOLDER}": re.compile("partial-.+"),
     "images": re.compile(r"\.new-.+"),
     "snapshots": re.compile(r"\.booting-.+"),
     "own": re.compile(r"\.copying-.+"),

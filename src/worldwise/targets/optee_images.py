@@ -55,8 +55,11 @@ FEATURES = {
     # for a TA that asks for it.
     COUNTER: "",
 }
+# Those that change the core's storage alone: no TA or client is other bytes for them.
+_STORAGES = ("rpmb", RPMB_ALONE)
 # What builds OP-TEE, and what every such build leaves.
 _OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
+_APP_FLAGS = "app-flags.sh"
 _OUTPUTS = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar")
 _FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf")
 # What BL2 hands over with OP-TEE where there is a secure partition manager.
@@ -166,8 +169,8 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str, opt
         # Of two values of a setting make takes the last: the stack's.
         "OPTIMISATION": " ".join((_OPTIMISATION[optimisation], *stacked)),
         "MBEDTLS_OPTIONS": options,
-        # Another release may need other files of it for TAs; clang compiles all.
-        **({} if used and (used.tree or used.by_clang) else {"TA_MBEDTLS": "few"}),
+        # Another release may need other files of it for TAs.
+        **({} if used and used.tree else {"TA_MBEDTLS": "few"}),
     }
 
 
@@ -175,7 +178,7 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
     """OP-TEE OS with one crypto library, and all its objects; implementations that differ only in options share them.
 
     The options are those of the implementation that most suites use. Of that one's objects all others of a level keep
-    what their settings leave the same.
+    what their settings leave the same; with another storage those of the same library, which its programs need anyway.
     """
     wanted = IMPLEMENTATIONS[implementation]
     sharing = [
@@ -185,7 +188,8 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
     ]
     first = APP_CORE if APP_CORE in sharing else sharing[0]
     is_first = (first, feature) == (APP_CORE, "")
-    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(APP_CORE, optimisation)}
+    near = first if feature in _STORAGES else APP_CORE
+    kept = _objects_of_the_lab(optimisation) if is_first else {"objects": optee_objects(near, optimisation)}
     return Recipe(
         name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
         script=_OPTEE,
@@ -244,12 +248,18 @@ def whole_dev_kit(implementation: str, optimisation: str) -> Recipe:
     settings = _own_settings(implementation, optimisation)
     if "TA_MBEDTLS" not in settings:
         return optee(implementation, optimisation)
+    name, outputs = f"optee-devkit-{implementation}-{optimisation}", ("devkit.tar",)
+    settings |= {"TA_MBEDTLS": "whole"}
+    used = stack.current()
+    if used and used.by_clang:
+        made = clang.built(f"{name}-clang", optee_source(), settings, outputs)
+        return Recipe(name, "optee-built.sh", outputs, trees={"objects": made})
     return Recipe(
-        name=f"optee-devkit-{implementation}-{optimisation}",
+        name=name,
         script=_OPTEE,
-        outputs=("devkit.tar",),
+        outputs=outputs,
         needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
-        settings=settings | {"TA_MBEDTLS": "whole"},
+        settings=settings,
         helpers=_OPTEE_HELPERS,
     )
 
@@ -311,6 +321,18 @@ def with_core_library(programs: Recipe, implementation: str, optimisation: str) 
     )
 
 
+def programs_common() -> Recipe:
+    """The programs and objects that are the same bytes in every app's programs."""
+    return Recipe(
+        name="programs-common",
+        script="programs-common.sh",
+        helpers=(_APP_FLAGS,),
+        outputs=("init", "faults", "symbols"),
+        packages=("optee-client-dev",),
+        trees=guest_trees("bench", "linux") | guest_trees("common", room="apps"),
+    )
+
+
 @functools.cache
 def _app_trees(app: str) -> dict[str, Path]:
     return guest_trees("bench", "linux") | guest_trees("common", app, room="apps")
@@ -323,6 +345,8 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     linked with a library adds that in its images.py.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
+    if feature in _STORAGES:
+        feature = ""
     wanted = APPS[app]
     special = f"app-{app}.sh"
     helpers = tuple(name for name in (special,) if recipe_file(name).exists())
@@ -335,12 +359,27 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("unpacked.sh", "guest.sh", *helpers),
+        helpers=("unpacked.sh", "guest.sh", _APP_FLAGS, "unchecked-key.py", *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         trees=_app_trees(app),
-        needs={"optee": optee(core, optimisation, feature), **unpacked(*wanted.sources)},
+        needs={
+            "optee": optee(core, optimisation, feature),
+            "common": programs_common(),
+            **unpacked(*wanted.sources),
+        },
         settings=settings,
+    )
+
+
+def _initramfs_base() -> Recipe:
+    """The files of Debian's packages in every machine's user space."""
+    return Recipe(
+        name="initramfs-base",
+        script="initramfs-base.sh",
+        outputs=("libc.so.6", "libteec.so.2", "tee-supplicant", "sha256sum"),
+        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
+        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
     )
 
 
@@ -350,9 +389,7 @@ def initramfs(app: str, programs: Recipe) -> Recipe:
         name=programs.name.replace("programs-", "initramfs-", 1),
         script="initramfs.sh",
         outputs=("initramfs.cpio",),
-        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
-        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
-        needs={"linux": kernel(), "programs": programs},
+        needs={"linux": kernel(), "programs": programs, "base": _initramfs_base()},
         settings={"TA": f"{APPS[app].uuid}.ta"},
     )
     return with_more_modules(made)

@@ -35,9 +35,13 @@ def asked(question: str, file: Path, name: str = "") -> bytes:
     """What dpkg-deb says of a package, which is called `name`, or as its file. Raises WorldwiseError if it cannot."""
     read = subprocess.run(["dpkg-deb", question, str(file)], capture_output=True, check=False)
     if read.returncode != 0:
-        details = read.stderr.decode(errors="replace")
-        raise WorldwiseError(f"{name or file} is not a package dpkg-deb can read", details=details)
+        raise unreadable(name or str(file), read.stderr)
     return read.stdout
+
+
+def unreadable(name: str, said: bytes) -> WorldwiseError:
+    """The error for a package that dpkg-deb cannot read, with what it said."""
+    return WorldwiseError(f"{name} is not a package dpkg-deb can read", details=said.decode(errors="replace"))
 
 
 def with_empty_files(file: Path) -> bytes:
@@ -58,14 +62,25 @@ def with_empty_files(file: Path) -> bytes:
             place = tarfile.TarInfo(name)
             place.type, place.mode = (tarfile.DIRTYPE, 0o755) if path in folders else (tarfile.REGTYPE, 0o644)
             places.addfile(place)
-    members = (("debian-binary", b"2.0\n"), ("control.tar", control_members), ("data.tar", data.getvalue()))
-    return b"!<arch>\n" + b"".join(_member(name, content) for name, content in members)
+    content = data.getvalue()
+    return archive_start(control_members, len(content)) + content + member_end(len(content))
 
 
-def _member(name: str, content: bytes) -> bytes:
-    """A member of an archive of ar, whose times and owners are nought."""
-    header = f"{name:<16}{0:<12}{0:<6}{0:<6}{0o100644:<8o}{len(content):<10}`\n"
-    return header.encode() + content + b"\n" * (len(content) % 2)
+def archive_start(control: bytes, size: int) -> bytes:
+    """What stands in a package before its uncompressed files of `size` bytes; `control` are its control files."""
+    before = (("debian-binary", b"2.0\n"), ("control.tar", control))
+    members = (_member_start(name, len(content)) + content + member_end(len(content)) for name, content in before)
+    return b"!<arch>\n" + b"".join(members) + _member_start("data.tar", size)
+
+
+def _member_start(name: str, size: int) -> bytes:
+    """The header of a member of an archive of ar, whose times and owners are nought."""
+    return f"{name:<16}{0:<12}{0:<6}{0:<6}{0o100644:<8o}{size:<10}`\n".encode()
+
+
+def member_end(size: int) -> bytes:
+    """What stands behind a member of `size` bytes."""
+    return b"\n" * (size % 2)
 
 
 class UnpackingThread:

@@ -11,6 +11,6 @@ own -o /out/root/sbin/tee-supplicant-journal guest/apps/faults/supplicant/start.
 aarch64-linux-gnu-gcc $strict -O2 -fPIC -shared "-DMAX_DATA=(16 * 1024)" -o /out/root/lib/journal.so guest/apps/faults/supplicant/journal.c \
 	guest/bench/semihost.c
 echo /sbin/tee-supplicant-journal >/out/root/etc/daemons
-make -C guest/apps/faults/ta TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
-	O=/build/ta-other FAULTS_OTHER=y
+make -C guest/apps/faults/ta TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- \
+	"${ta_settings[@]}" O=/build/ta-other FAULTS_OTHER=y
 cp ta-other/*-*.ta /out/root/lib/optee_armtz/

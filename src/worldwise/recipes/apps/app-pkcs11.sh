@@ -10,7 +10,7 @@ mv theirs/ta/pkcs11 guest/apps/pkcs11/ta/theirs
 	[[ -s settings.mk ]]
 )
 # shellcheck disable=SC2034 # for the recipe that reads this
-ta_settings=("LDADD=--wrap=TA_InvokeCommandEntryPoint")
+ta_settings+=("LDADD=--wrap=TA_InvokeCommandEntryPoint")
 dpkg-deb -x /in/libckteec.deb sysroot
 # A copy of its own for the measured process, as of its other libraries.
 mkdir -p /out/root/lib/measured

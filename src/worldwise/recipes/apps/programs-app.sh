@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The programs of one app (APP): its TA, its client and, if guest/apps/APP/linux is there, what does the same in Linux.
 # What an app needs besides is in app-APP.sh beside this file, read before the Linux program is linked: it may set
-# `linux_flags` (of the compiler) and `linux_libraries` (of the linker), and `ta_settings` for the TA's make.
+# `linux_flags` (of the compiler) and `linux_libraries` (of the linker), and `ta_settings` for the TA's make. /in/common has
+# what all apps have in common: see programs-common.sh.
 . /in/recipes/common.sh
 . /in/recipes/unpacked.sh
 . /in/recipes/guest.sh
+. /in/recipes/app-flags.sh
 mkdir sysroot devkit
 dpkg-deb -x /in/libteec2.deb sysroot
 dpkg-deb -x /in/optee-client-dev.deb sysroot
 tar -xf /in/optee/devkit.tar -C devkit
-
-strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie"
-own() { aarch64-linux-gnu-gcc $strict -O2 "$@"; }
-# Copies of the shared libraries of their own: one page of memory is then at one address, in every process that has it,
-# which the emulator's plugin relies on.
-libraries() { echo "-Wl,--dynamic-linker=/lib/$1/ld-linux-aarch64.so.1 -Wl,-rpath,/lib/$1"; }
 
 # Of an app whose Linux program has the core's crypto library.
 # shellcheck disable=SC2034 # read by app-APP.sh
@@ -28,24 +24,22 @@ linked() {
 	fi
 }
 
+# What measures and what waits, of which one file knows the app's parameters.
+around=(/in/common/linux-{idle,load}.o bench/bench.c /in/common/bench-{message,record,semihost}.o)
+
 linux_flags=
 linux_libraries=
-ta_settings=()
+ta_settings=("PYTHON3=python3 /in/recipes/unchecked-key.py")
 [[ ! -e /in/recipes/app-$APP.sh ]] || . "/in/recipes/app-$APP.sh"
 
 # They share nothing with the TA, which another processor compiles meanwhile.
 linux_programs() {
 	say "first process, client, faults, symbols"
+	cp /in/common/{init,faults,symbols} /out/
 	cd guest
-	# Far from where any other program is loaded: the host stops the machine at an address of this one.
 	# shellcheck disable=SC2046 # lists of flags
-	own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c linux/settle.c bench/record.c \
-		bench/semihost.c
-	own -no-pie -o /out/faults linux/faults.c
-	own -no-pie -o /out/symbols linux/symbols.c bench/record.c bench/semihost.c
-	# shellcheck disable=SC2046
-	own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client apps/"$APP"/*.c apps/common/*.c \
-		linux/idle.c linux/load.c bench/*.c ../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
+	own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client apps/"$APP"/*.c \
+		/in/common/apps-common-*.o "${around[@]}" ../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
 }
 linux_programs &
 for_linux=$!
@@ -59,7 +53,7 @@ for file in Makefile sub.mk user_ta_header_defines.h; do
 	[[ -e guest/apps/$APP/ta/$file ]] ||
 		sed "s/THIS_APP/$APP/; s/THIS_TA/${APP^^}_TA/; s/THIS_UUID/${uuid:-}/" "guest/apps/common/ta/$file" >"guest/apps/$APP/ta/$file"
 done
-linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
+linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- \
 	O=/build/ta "${ta_settings[@]}"
 cp ta/*-*.ta /out/
 for elf in ta/*-*.elf; do case $elf in *.stripped.elf) ;; *) cp "$elf" /out/ ;; esac; done
@@ -69,7 +63,7 @@ if [[ -e guest/apps/$APP/linux ]]; then
 	say "Linux program"
 	cd guest
 	# shellcheck disable=SC2046,SC2086 # lists of flags
-	linked own -no-pie $(libraries measured) $linux_flags -o /out/linux-bench apps/"$APP"/linux/*.c linux/idle.c linux/load.c \
-		bench/*.c $linux_libraries
+	linked own -no-pie $(libraries measured) $linux_flags -o /out/linux-bench apps/"$APP"/linux/*.c "${around[@]}" \
+		$linux_libraries
 	cd ..
 fi

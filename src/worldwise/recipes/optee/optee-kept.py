@@ -3,8 +3,8 @@
 
 OP-TEE includes the whole configuration, conf.h, into every file, so that make recompiles everything if one setting
 differs. An object stays the same if none of the settings that differ is named in its source, or in a header that the
-source includes. Objects that do name one are deleted; the others become younger than conf.h, and make recompiles them
-only if their command line differs.
+source includes, but for their comments: one in a header of nearly all files names CFG_RPMB_FS. Objects that do name one
+are deleted; the others become younger than conf.h, and make recompiles them only if their command line differs.
 
     python3 optee-kept.py OUT OLD-CONF.H
 """
@@ -17,6 +17,10 @@ from pathlib import Path
 
 CONF = "include/generated/conf.h"
 _WORD = re.compile(rb"\w+")
+# What is no such comment is found too, so that none begins in it.
+_COMMENT = re.compile(
+    rb""" "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | //[^\n]* | (/\*.*?\*/) """, re.DOTALL | re.VERBOSE
+)
 # A setting is defined, or a comment says that it is not set.
 _SETTING = re.compile(r"^(?:#define|/\*) (_?CFG_\w+).*$", re.MULTILINE)
 
@@ -28,8 +32,9 @@ def settings(path: Path) -> dict[str, str]:
 
 @functools.cache
 def words(path: str) -> frozenset[bytes]:
-    """The identifiers of a file."""
-    return frozenset(_WORD.findall(Path(path).read_bytes()))
+    """The identifiers of a file, without those that only its comments have."""
+    text = _COMMENT.sub(lambda found: b" " if found[1] else found[0], Path(path).read_bytes())
+    return frozenset(_WORD.findall(text))
 
 
 def included(depends: Path) -> list[str]:
