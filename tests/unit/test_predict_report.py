@@ -92,7 +92,7 @@ def test_predictions_are_kept_and_never_rewritten(run: Run) -> None:
     (file,) = run.path.glob("predicted-*")
     before = file.read_bytes()
     store(run, prediction())
-    with pytest.raises(WorldwiseError, match="none is rewritten"):
+    with pytest.raises(WorldwiseError, match="worldwise rewrites none"):
         store(run, prediction(cycles=2_000_000))
     assert file.read_bytes() == before
     assert load(run) == (prediction(),)

@@ -374,7 +374,7 @@ class _Comparing:
         a, b = self.runs
         between = f"runs {a.id} and {b.id} differ" if not self.variants else f"the cases of run {a.id} differ"
         raise WorldwiseError(
-            f"{between} in what must agree: {'; '.join(each.detail for each in refused)}.",
+            f"{between} where they must agree: {'; '.join(each.detail for each in refused)}.",
             f"measure both the same way, or compare all the same with {allow}",
         )
 
