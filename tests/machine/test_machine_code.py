@@ -825,7 +825,7 @@ def test_firmware_that_does_not_end_is_told_with_its_place(
     lab: Lab, images: ImageStore, tmp_path: Path, handler: str, act: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # An endless loop takes a processor for as long as it is looked at.
-    monkeypatch.setattr(faults, "_SECONDS", 3)
+    monkeypatch.setattr(faults, "SECONDS", 3)
     source = own_codes.FIRMWARE.replace("[15] =", f"{handler}[15] =")
     source = source.replace("void tick(void)", f"{STAYS}void tick(void)").replace(
         "{\n\tword found", f"{{\n\t{act}();\n\tword found"

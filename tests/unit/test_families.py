@@ -98,8 +98,8 @@ def test_a_family_is_imported_when_somebody_asks_for_it() -> None:
 
 def test_a_broken_file_of_a_family_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a family whose file cannot be imported counts as one without that file."""
-    specs = family_stages._Declared("spec", Spec)
-    images = family_stages._Declared("images", Spec)
+    specs = family_stages.DeclaredStage("spec", Spec)
+    images = family_stages.DeclaredStage("images", Spec)
     with pytest.raises(TypeError, match=r"families\.echo\.images\.IMAGES is no Spec"):
         images.get("echo")
     assert "hello" not in images and images.get("hello") is None

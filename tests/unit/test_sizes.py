@@ -18,9 +18,10 @@ MOST_LINES = 500
 MOST_MODULES = 15
 MOST_PARAMETERS = 8
 MOST_FIELDS = 15
-# Modules of fewer lines, and how many there may be: files that a family's stages or a recipe must have, above all.
+# Modules of fewer lines, and how many there may be: files that a family's stages must have, above all. What recipes execute
+# does not count: each is part of one image's digest.
 FEW_LINES = 40
-MOST_SMALL = 39
+MOST_SMALL = 34
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
 LONG: dict[str, int] = {}
 FULL: dict[str, int] = {}
@@ -223,6 +224,7 @@ def test_no_module_is_too_long() -> None:
 def test_few_modules_are_small() -> None:
     """If this fails, a reader opens one more file for a few lines: join it with what is read together with it."""
     lines = {name: count for name, count in lines_of_modules().items() if not name.endswith("__init__.py")}
+    lines = {name: count for name, count in lines.items() if not name.startswith("recipes/")}
     assert len([name for name, count in lines.items() if count < FEW_LINES]) <= MOST_SMALL
 
 

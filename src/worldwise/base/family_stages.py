@@ -28,10 +28,10 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
 # Asked for with each case and each row, so the files are looked for once.
 @functools.cache
 def _declared(stage: str, kind: type[Any]) -> Mapping[str, Any]:
-    return _Declared(stage, kind)
+    return DeclaredStage(stage, kind)
 
 
-class _Declared(Mapping[str, T]):
+class DeclaredStage(Mapping[str, T]):
     """Imports a family's file when somebody asks for what it declares: a run is of few families."""
 
     def __init__(self, stage: str, kind: type[T]) -> None:

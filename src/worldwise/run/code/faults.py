@@ -32,7 +32,7 @@ _TOO_LITTLE = (
     "its linker script gives it memory that this machine lacks: docs/use/your-code.md lists what each has, and "
     "`--machine` names another"
 )
-_HANGS, _SECONDS = " hangs", 10
+_HANGS, SECONDS = " hangs", 10
 
 
 def fault_of(emulator: Emulator, machine: Machine, directory: Path, error: WorldwiseError) -> WorldwiseError:
@@ -46,7 +46,7 @@ def fault_of(emulator: Emulator, machine: Machine, directory: Path, error: World
         return error
     fault, place = _watched(emulator, machine)
     if not locked and not fault:
-        where = f". After {_SECONDS} s it was{place}." if place else ""
+        where = f". After {SECONDS} s it was{place}." if place else ""
         return WorldwiseError(f"{error.message}{where}", error.hint, error.details)
     how = (
         "and locked up: there is no handler for a fault, or it has one itself"
@@ -71,7 +71,7 @@ def _watched(emulator: Emulator, machine: Machine) -> tuple[str, str]:
         return f" at {at:#x}{f' in {name}' if name else ''}"
 
     def steer(debugger: GdbStub) -> None:
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + SECONDS
         table = _word(debugger, _VECTORS)
         first, *others = (_word(debugger, table + 4 * number) & ~1 for number in _FAULTS)
         try:

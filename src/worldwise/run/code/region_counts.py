@@ -328,13 +328,12 @@ _MOST_KEPT_ROWS = 1_000_000
 def _keep(key: _Key, counted: Counted) -> None:
     """Keep a run that was read; the oldest goes if they are too many."""
     _done[key] = counted
-    while len(_done) > 1 and sum(map(_rows, _done.values())) > _MOST_KEPT_ROWS:
+    while len(_done) > 1 and sum(_rows(one.trace) for one in _done.values()) > _MOST_KEPT_ROWS:
         del _done[next(iter(_done))]
 
 
-def _rows(counted: Counted) -> int:
-    every = (counted.trace.own, *counted.trace.cycles.values())
-    return sum(len(rows) for of_passes in every for rows in of_passes.values())
+def _rows(trace: Trace) -> int:
+    return sum(len(rows) for passes in (trace.own, *trace.cycles.values()) for rows in passes.values())
 
 
 def _check(counted: Counted, program: str) -> None:
