@@ -18,8 +18,8 @@ MOST_LINES = 500
 MOST_MODULES = 15
 MOST_PARAMETERS = 8
 MOST_FIELDS = 15
-# Modules of fewer lines, and how many there may be: files that a family's stages must have, above all. What recipes execute
-# does not count: each is part of one image's digest.
+# Modules of fewer lines, and how many there may be: files that a family's stages must have, above all. What recipes
+# execute does not count: each is part of one image's digest.
 FEW_LINES = 40
 MOST_SMALL = 34
 # What was over when this test came, and how much. A number may only go down; at the limit the entry goes.
