@@ -39,7 +39,7 @@ def test_sessions_and_values_cost_little(measured: Measured) -> None:
     assert 0 < many - least < 1_000
 
 
-@pytest.mark.parametrize(("variant", "ta"), [("mbedtls-nist-O2", "hello"), ("s2n-bignum-O2", "attestation")])
+@pytest.mark.parametrize(("variant", "ta"), [("mbedtls-nist-O2", "hello"), ("bearssl-O2", "attestation")])
 def test_wrong_calls_get_the_errors_that_are_due(records_of: RunCase, variant: str, ta: str) -> None:
     """A TA, and one with a library compiled into it."""
     case = parse_case(f"optee/{variant}/abuse,ta={ta},calls=300")
