@@ -57,6 +57,8 @@ ELSEWHERE = {
     "exec": "it prints what its program prints",
     "stack check": "a line for each thing that a stack changes",
     "explain": "below, without a lab",
+    "diff": "below, without a lab",
+    "vary": "first_screen shortens it, as what explain prints",
     "predict": "test_predict_report.py",
     "judge": "below: first_screen",
     "calibrate": "below: first_screen",
@@ -67,6 +69,8 @@ ELSEWHERE = {
     "worker": "it runs until it is stopped",
     "keycache": "a line for each step",
     "validation measure": "a line for each step, and the tables that it makes",
+    "validation stacks": "a stack and a few lines for each call",
+    "validation slow-down": "it says two lines",
     "cache clean": "it asks before it removes",
     "lab": "lines on files, or what the program prints that it starts",
 }

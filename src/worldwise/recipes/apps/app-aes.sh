@@ -28,9 +28,9 @@ openssl*)
 	[[ $IMPLEMENTATION == *-ce ]] || extension=0
 	mkdir -p aes-library
 	[[ -n ${STATIC:-} ]] || for package in libssl-dev libssl3t64; do dpkg-deb -x "/in/$package.deb" aes-library; done
-	around="-isystem ../aes-library/usr/include -isystem ../aes-library/usr/include/$TRIPLET"
+	headers="-isystem ../aes-library/usr/include -isystem ../aes-library/usr/include/$TRIPLET"
 	# shellcheck disable=SC2086 # a list of flags
-	(cd guest && own -DAES_EXTENSION=$extension $around -c apps/aes/linux/library/openssl.c -o ../library.o)
+	(cd guest && own -DAES_EXTENSION=$extension $headers -c apps/aes/linux/library/openssl.c -o ../library.o)
 	folder=../aes-library/usr/lib/$TRIPLET
 	if [[ -n ${STATIC:-} ]]; then
 		linux_libraries="../library.o $folder/libcrypto.a $folder/libz.a $folder/libzstd.a -Wl,--no-warnings"
