@@ -113,6 +113,7 @@ def test_only_what_passed_is_kept(tmp_path: Path, stages: dict[str, str], is_kep
 @pytest.fixture
 def small(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A repository of its own with two slow tests that pass and one that does not, and a cache of its own."""
+    monkeypatch.delenv("WORLDWISE_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(pytester.path / "cache"))
     monkeypatch.setattr("worldwise.base.paths.REPOSITORY", pytester.path)
     folder = pytester.path / "tests" / "machine"
