@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.measure import Measurement
-from rich.segment import Segment, Segments
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -46,11 +45,7 @@ def print_section(section: Section, console: Console) -> None:
 def print_prose(console: Console, text: str, style: str = "") -> None:
     """Prints text in lines of a readable width."""
     width = min(console.width, PROSE_WIDTH) if console.is_terminal else PROSE_WIDTH
-    filled = _filled(text, width)
-    if not console.is_terminal and filled.isascii() and "\t" not in filled:
-        _print_plain(console, filled)
-    else:
-        _print_wide(console, Text(filled, style=style, no_wrap=True))
+    _print_wide(console, Text(_filled(text, width), style=style, no_wrap=True))
 
 
 def _filled(text: str, width: int) -> str:
@@ -72,13 +67,10 @@ def _lines(text: str) -> int:
 
 
 def _print_table(console: Console, table: Table) -> None:
-    if not console.is_terminal and (plain := _plain_table(table)):
-        _print_plain(console, plain)
-        return
-    rich = rich_table(console, table, gap=2)
+    rich = _rich_table(console, table, gap=2)
     # A pipe has no width limit.
     if console.is_terminal and _natural_width(console, rich) > console.width:
-        rich = rich_table(console, table, gap=1)
+        rich = _rich_table(console, table, gap=1)
         if console.width < _MADE_FOR and _natural_width(console, rich) > console.width:
             _print_stacked(console, table)
             return
@@ -124,46 +116,7 @@ def _wrapped(console: Console, text: str, indent: str) -> str:
     )
 
 
-def _plain_table(table: Table) -> str:
-    """What rich makes of a table for a pipe, in a tenth of the time; empty of one that rich may know more of.
-
-    That is one with other characters than those of ASCII, spaces at a line's ends, empty lines, columns or rows, and
-    rows of other lengths.
-    """
-    rows = [[cell.split("\n") for cell in row] for row in (table.headers, *table.rows)]
-    columns = list(zip(*rows, strict=True)) if all(len(row) == len(rows[0]) for row in rows) else []
-    widths = [max(len(line) for cell in column for line in cell) for column in columns]
-    odd = (
-        not (line.isascii() and line.isprintable()) or line != line.strip() or (not line and len(cell) > 1)
-        for row in rows
-        for cell in row
-        for line in cell
-    )
-    if not table.rows or not widths or not all(widths) or any(odd):
-        return ""
-    justify = [str.ljust if table.is_name(number) else str.rjust for number in range(len(widths))]
-    lines = []
-    for number, row in enumerate(rows):
-        height = max(map(len, row))
-        # Headers stand on their rule.
-        filled = [
-            [""] * (height - len(cell)) + cell if not number else cell + [""] * (height - len(cell)) for cell in row
-        ]
-        lines += [
-            "  ".join(just(cell[at], width) for just, cell, width in zip(justify, filled, widths, strict=True))
-            for at in range(height)
-        ]
-        if not number:
-            lines.append("-" * len(lines[0]))
-    return "\n".join(lines)
-
-
-def _print_plain(console: Console, text: str) -> None:
-    console.print(Segments([Segment(f"{text}\n")]), crop=False)
-
-
-def rich_table(console: Console, table: Table, gap: int) -> RichTable:
-    """A table as rich prints it, with so many spaces between columns."""
+def _rich_table(console: Console, table: Table, gap: int) -> RichTable:
     plain = not console.is_terminal or console.options.ascii_only
     rich = RichTable(
         box=_ASCII_BOX if plain else SIMPLE_HEAD,
