@@ -28,7 +28,13 @@ from worldwise.cli.common.process import EXIT_EXCEEDED
 from worldwise.cli.traces.further_predictions import Of, other_draws, require_draws
 from worldwise.cli.traces.masked_times import explained
 from worldwise.cli.traces.plugin_runs import Output, Session, cases_of_run, measures_of, outermost, with_own
-from worldwise.cli.traces.typed_calls import PREDICT_FORMATS, NamedCases, PredictCall, PredictedRegion
+from worldwise.cli.traces.typed_calls import (
+    PREDICT_FORMATS,
+    NamedCases,
+    PredictCall,
+    PredictedRegion,
+    implementation_option,
+)
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.own_library import own_libraries
@@ -106,14 +112,7 @@ _RARE = {
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Only where it is measured: ta, client, linux.  [default: all]")
-@click.option(
-    "--implementation",
-    "directories",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="The folder of a library of your own: a CASE's; a RUN's if the cache no longer has its copy.",
-)
+@implementation_option("The folder of a library of your own: a CASE's; a RUN's if the cache no longer has its copy.")
 @click.option(
     "--memory",
     "code_in",
