@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -213,3 +215,11 @@ def test_a_run_keeps_the_repositorys_corpus_as_it_is(tmp_path: Path) -> None:
     assert (paths.KEYCACHE / "fuzz/corpus.txt").read_bytes() == before
     assert sorted(path.name for path in (tmp_path / "work").glob("*.log")) == ["job-0.log", "job-1.log"]
     assert any((tmp_path / "corpus").iterdir())
+
+
+def test_the_corpus_is_small(tmp_path: Path) -> None:
+    program = paths.KEYCACHE / "fuzz/corpus.py"
+    subprocess.run([sys.executable, "-I", program, "unpack", tmp_path / "inputs"], check=True)
+    sizes = [path.stat().st_size for path in (tmp_path / "inputs").iterdir()]
+    assert len(sizes) == 83
+    assert sum(sizes) < 200_000 and max(sizes) <= 2048

@@ -274,3 +274,15 @@ def test_parameters_and_fields_are_counted(tmp_path: Path) -> None:
     )
     assert parameters_of_functions(tmp_path) == {"one.py: A.f": 5, "one.py: A.f.g": 1, "one.py: h": 2}
     assert fields_of_classes(tmp_path) == {"one.py: A": 2}
+
+
+def test_what_tests_take_from_inside_is_found(tmp_path: Path) -> None:
+    """If this fails, the test above sees nothing."""
+    module, test = tmp_path / "a.py", tmp_path / "test_a.py"
+    module.write_text("class _Ox:\n def _yak(self): self._emu = 1\n_PIG = 0\ndef x(): _hen = _cow = 1\n__all__ = []\n")
+    names = private_names(tmp_path)
+    assert names == {"_Ox", "_yak", "_emu", "_PIG", "_hen", "_cow"}
+    test.write_text(
+        "from worldwise.a import _Ox, e\nself._yak()\nf(x._emu, '_PIG', 'worldwise.a._hen')\nrun('b._cow()')\n"
+    )
+    assert taken_from_inside(names, tmp_path) == names - {"_yak"}
